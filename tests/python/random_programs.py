@@ -170,7 +170,7 @@ def tensors(draw: Any) -> torch.Tensor:
     else:
         x = torch.randint(-9, 10, base, generator=generator, dtype=dtype)
     if layout == "permuted":
-        x = x.permute(*range(x.dim() - 1, -1, -1))
+        x = x.permute(tuple(range(x.dim() - 1, -1, -1)))
     elif layout == "sliced" and base:
         x = x[..., 1::2]
     elif layout == "expanded" and base:
