@@ -12,3 +12,11 @@ function(triptych_library name)
     target_link_libraries(triptych_${name} PUBLIC triptych_${used})
   endforeach()
 endfunction()
+
+# triptych_torch_library(NAME SOURCES ... USES ...): the same for a folder that includes torch headers. They are slow
+# to compile, so all such folders share the one precompiled header of src/normalize/torch_pch.h.
+function(triptych_torch_library name)
+  triptych_library(${name} ${ARGN})
+  target_link_libraries(triptych_${name} PUBLIC torch_cpp)
+  target_precompile_headers(triptych_${name} REUSE_FROM triptych_torch_pch)
+endfunction()

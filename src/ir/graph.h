@@ -64,7 +64,9 @@ struct Value {
 
 struct Node {
   const Target* target = nullptr;
-  std::vector<Argument> args;        // dispatcher ops: every schema argument, in order, defaults filled in
+  // Dispatcher ops: every schema argument, in order, defaults filled in. A number where the schema says Tensor is a
+  // wrapped number: `x + 1` is aten.add.Tensor(%x, 1, 1), with torch's promotion rules for wrapped numbers.
+  std::vector<Argument> args;
   std::vector<std::pair<std::string, Argument>> kwargs;  // captured calls only
   std::vector<ValueId> results;      // Tensor[] results are flattened
   SourceLocation location;
@@ -91,6 +93,8 @@ struct Output {
   std::uint32_t index = 0;
   TensorType view;                   // sizes, strides, storage_offset, dtype of the view
   Argument literal;
+  // Not returned to the caller: memory that other outputs are views of (kViewOfOutput may name a later, hidden output).
+  bool hidden = false;
   friend bool operator==(const Output&, const Output&) = default;
 };
 
