@@ -40,6 +40,7 @@ struct LaunchStep {
   std::uint32_t kernel = 0;          // into Program::kernels
   std::vector<SlotId> buffers;       // one per non-local kernel buffer, in order; data pointer + storage_offset
   std::vector<SymExpr> symbols;      // values of Kernel::symbols
+  SymExpr work;                      // estimated cost in scalar additions, all iterations together
 };
 struct ExternalStep {
   const ir::Target* target = nullptr;
@@ -68,10 +69,12 @@ struct Program {
   std::vector<loops::Kernel> kernels;            // mapped; distinct structural keys
   std::vector<Step> steps;
   std::vector<ir::Output> outputs;               // Output::value names a SlotId of the same number
+  // kFresh outputs that would show an input, a constant or an earlier output: returned as copies.
+  std::vector<bool> copied_outputs;
   std::vector<ir::Mutation> mutations;
   std::vector<ir::Constant> constants;
   SymExpr arena_bytes;
-  SymExpr peak_bytes_without_reuse;
+  SymExpr bytes_without_reuse;                   // what the arena would be with every block apart
 };
 
 std::string print(const Program& program);       // text form, for people and goldens
