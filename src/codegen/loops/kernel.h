@@ -22,6 +22,15 @@
 //  4. Iterations of a loop are independent except for its reductions: no iteration reads what another wrote.
 //  5. bool scalars are stored as bytes 0 or 1. f16 and bf16 appear only in kLoad, kStore, kCast and kConstant:
 //     arithmetic is f32 between a cast in and a cast out. Complex never appears.
+// Mapped kernels of the simd family (schedules set), further:
+//  M1. At most one loop is kParallel, with no reductions. It is the only loop, store or check of the kernel's
+//      body; instructions beside it are run again by every chunk. `width` > 1 on it means that the parallel loop
+//      is itself the vector loop: each chunk [begin, end) runs in vectors, its tail masked.
+//  M2. No vector loop (kVector, or kParallel with width > 1) stands inside another. In its body every scalar
+//      that depends on its variable is a vector; reductions of the vector loop end in one scalar.
+//  M3. Serial loops inside a vector loop (tiles of column reductions) have extents that do not depend on the
+//      vector variable; their reductions run per lane.
+//  M4. Locals are uniform memory of one chunk's current iteration, laid out by mapping/launch_info.h.
 #pragma once
 
 #include <complex>
@@ -96,8 +105,8 @@ struct Loop {
   std::vector<Statement> body;
   std::vector<Reduction> reductions;
   Schedule schedule = Schedule::kSerial;
-  int width = 1;                      // kVector: lanes
-  int unroll = 1;                     // kVector: independent vectors per iteration
+  int width = 1;                      // lanes, of kVector and of kParallel (M1)
+  int unroll = 1;                     // independent vectors per iteration
 };
 
 struct Statement {

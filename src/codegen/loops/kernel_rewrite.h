@@ -1,0 +1,12 @@
+// Small rewrites of one kernel that several passes share.
+#pragma once
+
+#include "codegen/loops/kernel.h"
+
+namespace triptych::loops {
+
+// Renames symbols (n0, n1, ...), loop variables (i0, i1, ... in text order) and scalars (v0, v1, ... in
+// order of definition). Kernels that differ only in these names become equal.
+void canonicalize(Kernel& kernel);
+
+}  // namespace triptych::loops
