@@ -2,22 +2,22 @@
 
 usage: ./dev COMMAND [ARGUMENTS]
 
-  setup               make .venv, install the pinned dependencies, build, install the package into .venv
+  setup               make .venv with the pinned dependencies, build, install the package into it
   build [TARGET ...]  build the extension module and the C++ tests (or the named CMake targets)
   test                set up, then all C++ and Python tests
     test --cpp | --python   only one of the two
-    test --asan             the torch-free C++ tests under address and undefined-behaviour sanitizers
+    test --asan             the torch-free C++ tests under address and UB sanitizers
     test --tsan             the same under the thread sanitizer
-    test --torch X          everything against torch X (for example 2.14.1) in an environment of its own
+    test --torch X          everything against torch X (such as 2.14.1) in its own environment
     test -- ARGUMENTS       further arguments go to pytest
   demo                compile a 6-layer GPT-2 and show every stage
-  bench [NAME ...]    measure against eager and torch.compile's default backend; `bench --list` names parts
+  bench [NAME ...]    measure against eager and inductor; `bench --list` names the parts
   bless               rewrite the golden files of the tests from what the code prints now
   fmt                 format C++ and Python
   lint [--no-tidy]    check format, ruff, mypy, clang-tidy; changes nothing
   help                this text
 
-Environment: TRIPTYCH_PYTHON (interpreter for .venv), TRIPTYCH_JOBS (parallel compile and test jobs).
+Environment: TRIPTYCH_PYTHON (interpreter for .venv), TRIPTYCH_JOBS (parallel jobs).
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ import sys
 import build
 import checks
 import environment
+
 import tests
 
 

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from environment import ROOT, Environment, call, digest, doctest_include, jobs, pip, prepare, say
-from environment import stamp_is_current
+from environment import (
+    ROOT,
+    Environment,
+    call,
+    digest,
+    doctest_include,
+    jobs,
+    pip,
+    prepare,
+    say,
+    stamp_is_current,
+)
 
 
 def setup(env: Environment) -> None:
@@ -43,8 +53,8 @@ def compile_targets(env: Environment, build_dir: Path, targets: list[str]) -> No
 
 
 def install(env: Environment) -> None:
-    """An editable install without a second build: `_C` is built into python/triptych, so the package
-    only needs its metadata (the backend's entry point) and a path entry."""
+    """An editable install without a second build: `_C` is built into python/triptych, so the
+    package only needs its metadata (the backend's entry point) and a path entry."""
     stamp = env.venv / ".triptych-installed"
     contents = [(ROOT / "pyproject.toml").read_text(), str(ROOT)]
     if stamp_is_current(stamp, *contents):

@@ -80,8 +80,8 @@ def lines(name: str) -> int:
 
 
 def clang_tidy(env: Environment) -> None:
-    """Checks the torch-free sources. A file is checked again only when it, a header of the project or
-    the configuration changed: the digests of clean files are kept in the build folder."""
+    """Checks the torch-free sources. A file is checked again only when it, a header of the
+    project or the configuration changed: digests of clean files are kept in the build folder."""
     build_dir = ROOT / "build" / "tidy"
     build.configure(env, "tidy", build_dir)
     build.compile_targets(env, build_dir, ["triptych_ops"])  # generated headers

@@ -86,7 +86,7 @@ def prepare(env: Environment) -> None:
     stamp = env.venv / ".triptych-requirements"
     if not stamp_is_current(stamp, *contents):
         say("dependencies")
-        # torch comes first and alone: resolved with others, a package that asks for any torch may win.
+        # torch comes first and alone: else a package that asks for any torch may choose it.
         pip(env, "install", env.torch)
         pip(env, "install", env.torch, "-r", str(ROOT / "requirements" / "dev.txt"))
         stamp.write_text(digest(*contents))

@@ -53,7 +53,7 @@ def python_tests(env: Environment, arguments: list[str], **variables: str) -> No
 
 
 def bless(arguments: list[str]) -> None:
-    """Golden tests write what they got when TRIPTYCH_BLESS is set; look at `git diff` afterwards."""
+    """Golden tests write what they got when TRIPTYCH_BLESS is set; read `git diff` afterwards."""
     env = environment.default()
     build.setup(env)
     cpp_tests(env, env.build_dir, TRIPTYCH_BLESS="1")
