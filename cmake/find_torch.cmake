@@ -21,3 +21,11 @@ target_link_libraries(torch_cpp INTERFACE c10 torch_cpu torch)
 
 add_library(torch_python_cpp INTERFACE)
 target_link_libraries(torch_python_cpp INTERFACE torch_cpp torch_python Python::Module)
+
+# The package reads this before it loads the extension module.
+set(build_info ${PROJECT_SOURCE_DIR}/python/triptych/_build_info.py)
+if(SKBUILD)
+  set(build_info ${CMAKE_CURRENT_BINARY_DIR}/_build_info.py)
+  install(FILES ${build_info} DESTINATION triptych)
+endif()
+configure_file(${PROJECT_SOURCE_DIR}/cmake/build_info.py.in ${build_info} @ONLY)

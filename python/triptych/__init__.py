@@ -1,0 +1,35 @@
+"""Triptych: a compiler for PyTorch programs in three stages.
+
+    compiled = triptych.compile(model)             # or torch.compile(model, backend="triptych")
+    graph = triptych.normalize(function, inputs)   # stage 2 alone: a core ATen graph
+    program = triptych.generate(graph)             # stage 3 alone: kernels and a program
+    triptych.explain(model)(*inputs)               # what became of a call, and why
+
+Everything but `torch` itself is imported when first used.
+"""
+
+from __future__ import annotations
+
+from . import versions
+
+versions.check()
+
+# Modules that share their name with a function come first: importing them later would put the module
+# in the function's place. All of these are light; torch._dynamo and llvmlite load when first used.
+from .compile import compile, list_backends, list_modes, reset  # noqa: E402
+from .explain import explain  # noqa: E402
+from .options import configure, list_options  # noqa: E402
+from .reports import counters  # noqa: E402
+
+__version__ = versions.VERSION
+__all__ = [
+    "__version__",
+    "compile",
+    "configure",
+    "counters",
+    "explain",
+    "list_backends",
+    "list_modes",
+    "list_options",
+    "reset",
+]

@@ -1,0 +1,151 @@
+"""The entry that `torch.compile(..., backend="triptych")` calls with a captured graph.
+
+A graph becomes one callable. What cannot be compiled runs eagerly, counted, with a reason code.
+With symbolic sizes a graph keeps several compiled variants, each with guards over the integers: a
+call takes the first variant whose guards hold, or compiles one more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from . import names, reports
+from . import options as option_table
+from .reports import Fallback
+
+if TYPE_CHECKING:
+    from torch.fx import GraphModule
+
+MODES = ("default",)
+
+
+def triptych(
+    gm: GraphModule,
+    example_inputs: Sequence[Any],
+    *,
+    mode: str | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Callable[..., Any]:
+    """Compiles a graph of torch-API calls whose placeholders are tensors and integers."""
+    if mode is not None:
+        names.check("mode", mode, MODES)
+    return GraphCompiler(gm, example_inputs, options).compile(example_inputs)
+
+
+class GraphCompiler:
+    """Compiles one captured graph, once per variant."""
+
+    def __init__(
+        self, gm: GraphModule, example_inputs: Sequence[Any], given: Mapping[str, Any] | None
+    ):
+        self.gm = gm
+        self.options = option_table.resolve(given)
+        captured_nodes = sum(
+            node.op not in ("placeholder", "output", "get_attr") for node in gm.graph.nodes
+        )
+        self.record = reports.new_record(gm, captured_nodes)
+        self.variants: list[Any] = []
+        self.symbolic = any(isinstance(value, torch.SymInt) for value in example_inputs)
+
+    def compile(self, inputs: Sequence[Any]) -> Callable[..., Any]:
+        """The callable for this graph: a compiled program, a chooser among variants, or the graph."""
+        if fallback := self.refusal(inputs):
+            self.fall_back(fallback)
+            return self.gm.forward
+        variant = self.variant(inputs)
+        if variant is None:
+            return self.gm.forward
+        self.variants.append(variant)
+        if not self.symbolic and not variant.has_guards:
+            return variant
+        return self.choose
+
+    def choose(self, *inputs: Any) -> Any:
+        """Runs the first variant whose guards hold for these inputs."""
+        for variant in self.variants:
+            if variant is EAGER or variant.accepts(inputs):
+                return self.gm.forward(*inputs) if variant is EAGER else variant(*inputs)
+        if len(self.variants) >= self.options.max_variants:
+            self.fall_back(
+                Fallback(
+                    "graph",
+                    "backend.too_many_variants",
+                    f"{len(self.variants)} variants exist and none fits; others now run eagerly",
+                    hint="raise the option max_variants, or mark fewer sizes as dynamic",
+                )
+            )
+            self.variants.append(EAGER)
+        else:
+            self.variants.append(self.variant(inputs) or EAGER)
+        return self.choose(*inputs)
+
+    def refusal(self, inputs: Sequence[Any]) -> Fallback | None:
+        """Why this graph is not for the compiler at all, if so."""
+        if needs_gradients(self.gm, inputs):
+            reports.warn_once(
+                "gradients",
+                "a region that needs gradients runs eagerly: training is not compiled yet; call "
+                "the function under torch.no_grad() or torch.inference_mode()",
+            )
+            return Fallback(
+                "graph",
+                "backend.needs_gradients",
+                "grad mode is on and an input or parameter requires grad",
+                first_location(self.gm),
+                "call it under torch.no_grad() or torch.inference_mode()",
+            )
+        return None
+
+    def variant(self, inputs: Sequence[Any]) -> Any:
+        """One compiled variant, or None when the graph has to run eagerly for these inputs."""
+        from . import errors, stages
+
+        try:
+            return stages.compile_graph(self.gm, inputs, self.options, self.record)
+        except errors.UnsupportedError as error:
+            self.fall_back(
+                Fallback("graph", error.code, str(error), error.location, error.hint or "")
+            )
+        except errors.InternalError as error:
+            if self.options.strict:
+                raise
+            from . import reproducer
+
+            path = reproducer.write(self.gm, inputs, error, self.options)
+            reports.warn_once(
+                str(path), f"a bug of the compiler; the graph runs eagerly. Reproducer: {path}"
+            )
+            self.fall_back(Fallback("graph", "internal", str(error), first_location(self.gm)))
+        return None
+
+    def fall_back(self, fallback: Fallback) -> None:
+        reports.fall_back(self.record, fallback)
+
+
+EAGER = object()  # a variant that accepts everything and runs the captured graph
+
+
+def needs_gradients(gm: GraphModule, inputs: Sequence[Any]) -> bool:
+    if not any(isinstance(value, torch.Tensor) and value.requires_grad for value in inputs):
+        return any(
+            node.op == "call_method" and node.target == "requires_grad_" for node in gm.graph.nodes
+        )
+    return torch.is_grad_enabled() or any(
+        node.op == "call_function"
+        and node.target is torch._C._set_grad_enabled
+        and node.args[0] is True
+        for node in gm.graph.nodes
+    )
+
+
+def first_location(gm: GraphModule) -> str:
+    """The user's "file:line" of the first node that has one."""
+    from .fx_bridge import node_location
+
+    for node in gm.graph.nodes:
+        if node.op != "placeholder" and (location := node_location(node)):
+            return location
+    return ""

@@ -1,0 +1,61 @@
+"""`python -m triptych`: versions, options, backends, and what happens to each op."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+
+def version() -> None:
+    import platform
+
+    import llvmlite.binding
+    import torch
+
+    from .versions import VERSION
+
+    llvm = ".".join(map(str, llvmlite.binding.llvm_version_info))
+    print(
+        f"triptych {VERSION}, torch {torch.__version__}, LLVM {llvm}, "
+        f"Python {platform.python_version()}"
+    )
+
+
+def list_options() -> None:
+    from .options import TABLE, resolve
+
+    values = resolve().as_dict()
+    for option in TABLE.values():
+        choices = f" ({', '.join(option.choices)})" if option.choices else ""
+        print(f"{option.name:16} {values[option.name]!r:10} {option.doc}{choices}")
+
+
+def list_backends() -> None:
+    from .compile import list_backends
+
+    print("\n".join(list_backends()))
+
+
+def op_status() -> None:
+    from . import _C
+
+    print(_C.op_status())
+
+
+def main(arguments: list[str] | None = None) -> int:
+    commands = {
+        "version": (version, "what this build is made of"),
+        "options": (list_options, "every option with its value here"),
+        "backends": (list_backends, "names that backend= accepts"),
+        "ops": (op_status, "what becomes of each op: lowered, decomposed, external"),
+    }
+    parser = argparse.ArgumentParser(prog="python -m triptych", description=__doc__)
+    parsers = parser.add_subparsers(dest="command", required=True)
+    for name, (_, text) in commands.items():
+        parsers.add_parser(name, help=text)
+    commands[parser.parse_args(arguments).command][0]()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,114 @@
+"""`triptych.explain`: what became of one call, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import reports
+from .reports import Fallback, GraphRecord
+
+
+@dataclass
+class Report:
+    """What compiling one call produced. Printing it gives the page for people."""
+
+    graphs: list[GraphRecord] = field(default_factory=list)
+    breaks: list[Fallback] = field(default_factory=list)
+    result: Any = None
+
+    @property
+    def fallbacks(self) -> list[Fallback]:
+        """Every fallback of capture and of whole graphs."""
+        return [*self.breaks, *(f for graph in self.graphs for f in graph.fallbacks)]
+
+    @property
+    def kernels(self) -> int:
+        return sum(g.generated.num_kernels for g in self.graphs if g.generated is not None)
+
+    @property
+    def external_calls(self) -> int:
+        return sum(len(g.generated.externals) for g in self.graphs if g.generated is not None)
+
+    def __str__(self) -> str:
+        head = (
+            f"{len(self.graphs)} graphs, {len(self.breaks)} graph breaks, {self.kernels} kernels, "
+            f"{self.external_calls} external calls, {len(self.fallbacks)} fallbacks"
+        )
+        lines = [head, *(f"  {fallback}" for fallback in self.breaks)]
+        for graph in self.graphs:
+            lines += ["", *graph_lines(graph)]
+        return "\n".join(lines)
+
+    def show(self) -> Report:
+        print(self)
+        return self
+
+
+def graph_lines(graph: GraphRecord) -> list[str]:
+    lines = [f"{graph.name}", f"  captured    {graph.captured_nodes} nodes"]
+    if graph.normalized is not None:
+        lines.append(f"  normalized  {graph.normalized.num_nodes} nodes")
+    if (generated := graph.generated) is not None:
+        lines.append(
+            f"  generated   {generated.num_kernels} distinct kernels, "
+            f"{generated.num_launches} launches, {len(generated.externals)} external calls"
+        )
+        reasons: dict[str, list[str]] = {}
+        for node, reason in generated.externals:
+            reasons.setdefault(reason, []).append(node)
+        lines += [f"    external ({len(n)}) {r}: {shorten(n)}" for r, n in reasons.items()]
+    times = "  ".join(f"{stage} {ms:.1f} ms" for stage, ms in graph.milliseconds.items())
+    if times:
+        lines.append(f"  time        {times}")
+    return [*lines, *(f"  {fallback}" for fallback in graph.fallbacks)]
+
+
+def shorten(nodes: list[str], limit: int = 6) -> str:
+    more = f", and {len(nodes) - limit} more" if len(nodes) > limit else ""
+    return ", ".join(nodes[:limit]) + more
+
+
+def explain(function: Callable[..., Any], **arguments: Any) -> Callable[..., Report]:
+    """`explain(fn)(*args)` compiles and runs `fn` afresh on `args`, prints a report and returns it.
+
+    Further arguments are those of `triptych.compile`. A compiled function is explained as the
+    function that it was made of.
+    """
+    function = getattr(function, "_torchdynamo_orig_callable", function)
+    function = getattr(function, "_orig_mod", function)
+    options = arguments.pop("options", None)
+
+    def call(*args: Any, **kwargs: Any) -> Report:
+        from .compile import capture, choose_backend
+
+        backend = choose_backend("triptych", arguments.get("mode"), options)
+        report = Report()
+
+        def explaining(gm: Any, example_inputs: Any) -> Any:
+            note_break(report, gm)
+            return backend(gm, example_inputs)
+
+        compiled = capture(
+            function,
+            explaining,
+            fullgraph=arguments.get("fullgraph", False),
+            dynamic=arguments.get("dynamic"),
+        )
+        with reports.recording() as report.graphs:
+            report.result = compiled(*args, **kwargs)
+        return report.show()
+
+    return call
+
+
+def note_break(report: Report, gm: Any) -> None:
+    """Dynamo says on each graph why it ended; a return is no break."""
+    reason = getattr(gm, "compile_subgraph_reason", None)
+    if reason is None or not getattr(reason, "graph_break", False):
+        return
+    stack = getattr(reason, "user_stack", None) or []
+    location = f"{stack[-1].filename}:{stack[-1].lineno}" if stack else ""
+    message = str(reason.reason).strip().split("\n")
+    report.breaks.append(Fallback("capture", "capture.graph_break", message[0], location))

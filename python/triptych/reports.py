@@ -1,0 +1,114 @@
+"""What happened: counters for the process, and records of each compiled graph for reports.
+
+Fallbacks are never silent: each is counted by its reason code, and can be listed with the user's
+source line and a hint.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Fallback:
+    """One level given up: an op runs as an external call, a graph runs eagerly, capture broke."""
+
+    level: str  # "op", "graph", "capture"
+    code: str
+    message: str
+    location: str = ""
+    hint: str = ""
+
+    def __str__(self) -> str:
+        where = f" at {self.location}" if self.location else ""
+        hint = f"\n      hint: {self.hint}" if self.hint else ""
+        return f"{self.level} fallback [{self.code}]{where}: {self.message}{hint}"
+
+
+@dataclass
+class GraphRecord:
+    """One graph handed to the compiler: what each stage made of it and how long that took."""
+
+    name: str
+    captured: Any = None  # fx.GraphModule
+    captured_nodes: int = 0
+    normalized: Any = None  # triptych.Graph
+    generated: Any = None  # what triptych.generate returned
+    milliseconds: dict[str, float] = field(default_factory=dict)
+    fallbacks: list[Fallback] = field(default_factory=list)
+
+    @contextlib.contextmanager
+    def timed(self, stage: str) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            spent = (time.perf_counter() - start) * 1e3
+            self.milliseconds[stage] = self.milliseconds.get(stage, 0.0) + spent
+
+
+_lock = threading.Lock()
+_counters: collections.Counter[str] = collections.Counter()
+_warned: set[str] = set()
+_listeners: list[list[GraphRecord]] = []
+
+
+def counters() -> dict[str, int]:
+    """How often each thing happened in this process: `graphs`, `variants`, `calls.eager`,
+    `fallback.<reason code>`."""
+    with _lock:
+        return dict(sorted(_counters.items()))
+
+
+def count(name: str, by: int = 1) -> None:
+    with _lock:
+        _counters[name] += by
+
+
+def reset() -> None:
+    with _lock:
+        _counters.clear()
+        _warned.clear()
+
+
+def new_record(captured: Any, captured_nodes: int) -> GraphRecord:
+    with _lock:
+        number = _counters["graphs"]
+        _counters["graphs"] += 1
+        record = GraphRecord(f"graph_{number:03d}", captured, captured_nodes)
+        for listener in _listeners:
+            listener.append(record)
+    return record
+
+
+def fall_back(record: GraphRecord, fallback: Fallback) -> None:
+    record.fallbacks.append(fallback)
+    count(f"fallback.{fallback.code}")
+
+
+def warn_once(cause: str, message: str) -> None:
+    with _lock:
+        if cause in _warned:
+            return
+        _warned.add(cause)
+    warnings.warn(f"triptych: {message}", stacklevel=3)
+
+
+@contextlib.contextmanager
+def recording() -> Iterator[list[GraphRecord]]:
+    """Collects the records of all graphs compiled inside the `with` block."""
+    records: list[GraphRecord] = []
+    with _lock:
+        _listeners.append(records)
+    try:
+        yield records
+    finally:
+        with _lock:
+            _listeners[:] = [kept for kept in _listeners if kept is not records]
