@@ -14,8 +14,8 @@ from . import versions
 
 versions.check()
 
-# Modules that share their name with a function come first: importing them later would put the module
-# in the function's place. All of these are light; torch._dynamo and llvmlite load when first used.
+# Modules that share their name with a function are imported here: a first import later would put
+# the module in the function's place. All are light; torch._dynamo and llvmlite load when used.
 from .compile import compile, list_backends, list_modes, reset  # noqa: E402
 from .explain import explain  # noqa: E402
 from .options import configure, list_options  # noqa: E402

@@ -51,7 +51,7 @@ class GraphCompiler:
         self.symbolic = any(isinstance(value, torch.SymInt) for value in example_inputs)
 
     def compile(self, inputs: Sequence[Any]) -> Callable[..., Any]:
-        """The callable for this graph: a compiled program, a chooser among variants, or the graph."""
+        """A callable for this graph: a compiled program, a chooser of variants, or the graph."""
         if fallback := self.refusal(inputs):
             self.fall_back(fallback)
             return self.gm.forward

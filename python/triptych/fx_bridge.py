@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from torch.fx import GraphModule, Node
@@ -13,7 +12,7 @@ _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 
 
 def node_location(node: Node) -> str:
-    """The user's "file:line" that made this node, "" when unknown: the innermost frame of its trace."""
+    """The user's "file:line" that made this node: the innermost frame of its trace, "" if none."""
     frames = _FRAME.findall(node.meta.get("stack_trace") or "")
     return f"{frames[-1][0]}:{frames[-1][1]}" if frames else ""
 

@@ -1,0 +1,138 @@
+"""Reports, counters, the dump folder and the reproducer."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+import triptych
+from triptych import reproducer
+from triptych.options import resolve
+
+
+def layers(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    return torch.nn.functional.gelu(x @ weight).softmax(-1)
+
+
+INPUTS = (torch.randn(8, 16), torch.randn(16, 16))
+
+
+def test_report_of_one_graph(capsys: pytest.CaptureFixture[str]) -> None:
+    with torch.no_grad():
+        report = triptych.explain(layers)(*INPUTS)
+    torch.testing.assert_close(report.result, layers(*INPUTS))
+    assert len(report.graphs) == 1
+    assert report.kernels >= 1
+    assert report.external_calls == 1
+    assert report.fallbacks == []
+    printed = capsys.readouterr().out
+    assert printed.strip() == str(report).strip()
+    for text in ("1 graphs", "captured", "normalized", "kernels", "external (1)", "mm", "time"):
+        assert text in printed, printed
+    assert {"normalize", "generate"} <= set(report.graphs[0].milliseconds)
+
+
+def test_report_names_graph_breaks_with_the_line() -> None:
+    def broken(x: torch.Tensor) -> torch.Tensor:
+        x = x * 2
+        if x.sum() > 0:  # the break
+            x = x + 1
+        return x.sin()
+
+    line = broken.__code__.co_firstlineno + 2
+    with torch.no_grad():
+        report = triptych.explain(broken)(torch.ones(3))
+    assert [fallback.code for fallback in report.breaks] == ["capture.graph_break"]
+    assert report.breaks[0].location == f"{__file__}:{line}"
+    assert f"{__file__}:{line}" in str(report)
+
+
+def test_report_of_a_graph_that_needs_gradients() -> None:
+    weight = torch.randn(4, requires_grad=True)
+    report = triptych.explain(lambda x: x * weight)(torch.randn(4))
+    (fallback,) = report.fallbacks
+    assert fallback.code == "backend.needs_gradients"
+    assert fallback.location.startswith(__file__)
+    assert "no_grad" in fallback.hint
+    assert report.kernels == 0
+
+
+def test_explain_a_compiled_function_and_a_module() -> None:
+    with torch.no_grad():
+        assert triptych.explain(triptych.compile(layers))(*INPUTS).kernels >= 1
+        model = torch.nn.Sequential(torch.nn.Linear(16, 16), torch.nn.GELU())
+        assert triptych.explain(triptych.compile(model))(INPUTS[0]).kernels >= 1
+
+
+def test_dump_folder_holds_every_stage(tmp_path: Path) -> None:
+    with torch.no_grad(), triptych.configure(dump=str(tmp_path)):
+        triptych.reset()
+        triptych.compile(layers)(*INPUTS)
+    (folder,) = tmp_path.iterdir()
+    assert folder.name == "graph_000"
+    names = sorted(path.name for path in folder.iterdir())
+    stages = ["captured", "normalized", "lowered", "fused", "mapped", "kernels", "program"]
+    assert [name.split("_")[1].split(".")[0] for name in names] == stages
+    assert all(path.read_text().strip() for path in folder.iterdir())
+    assert __file__ in (folder / "01_captured.txt").read_text()
+    assert "aten.mm" in (folder / "02_normalized.txt").read_text()
+    assert "define" in (folder / "06_kernels.ll").read_text()
+
+
+def test_dumped_text_is_the_same_each_time(tmp_path: Path) -> None:
+    texts = []
+    for run in ("one", "two"):
+        triptych.reset()
+        with torch.no_grad(), triptych.configure(dump=str(tmp_path / run)):
+            triptych.compile(layers)(*INPUTS)
+        texts.append({p.name: p.read_text() for p in (tmp_path / run / "graph_000").iterdir()})
+    assert texts[0] == texts[1]
+
+
+def test_reproducer_is_a_script_that_runs(tmp_path: Path) -> None:
+    class Model(torch.nn.Module):
+        def forward(self, x: torch.Tensor, n: int) -> tuple[torch.Tensor]:
+            return (torch.nn.functional.gelu(x, approximate="tanh").view(-1) * n,)
+
+    gm = torch.fx.symbolic_trace(Model())
+    options = resolve({"reproducers": str(tmp_path)})
+    inputs = [torch.randn(4, 4).t(), 3]
+    path = reproducer.write(gm, inputs, RuntimeError("found"), options)
+    assert path.parent == tmp_path
+    assert "RuntimeError: found" in path.read_text()
+    subprocess.run([sys.executable, str(path)], check=True)
+
+
+def test_internal_error_warns_once_and_runs_eagerly(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from triptych import stages
+
+    def broken(*_: object) -> None:
+        raise triptych.errors.InternalError("a bug", "test.bug")
+
+    monkeypatch.setattr(stages, "compile_graph", broken)
+    triptych.reset()
+    given = {"strict": False, "reproducers": str(tmp_path)}
+    with torch.no_grad(), pytest.warns(UserWarning, match="Reproducer: .*py"):
+        result = triptych.compile(layers, options=given)(*INPUTS)
+    torch.testing.assert_close(result, layers(*INPUTS))
+    assert triptych.counters()["fallback.internal"] == 1
+    assert len(list(tmp_path.iterdir())) == 1
+    triptych.reset()
+    with torch.no_grad(), pytest.raises(Exception, match="a bug"):
+        triptych.compile(layers, options={"strict": True})(*INPUTS)
+
+
+def test_command_line() -> None:
+    def run(command: str) -> str:
+        return subprocess.check_output([sys.executable, "-m", "triptych", command], text=True)
+
+    assert "triptych 0." in run("version")
+    assert "max_variants" in run("options")
+    assert "triptych" in run("backends").split()
+    assert "aten.add.Tensor" in run("ops")
