@@ -1,0 +1,33 @@
+// The metadata that at::TensorIterator gives to a fresh result: broadcast sizes, dtype promotion,
+// common device, and strides that follow the operands'.
+#pragma once
+
+#include <ATen/native/TypeProperties.h>
+
+#include "normalize/shape_rules/strides.h"
+
+namespace triptych::normalize {
+
+using Operands = c10::SmallVector<const at::Tensor*, 4>;
+
+Sizes broadcast(SizesRef a, SizesRef b);
+
+// Operands in the iterator's order: a pre-existing output (none here) first, then inputs.
+ResultMeta elementwise(const Operands& operands, at::ScalarType dtype);
+
+// Every defined tensor argument, lists left out.
+Operands tensor_operands(const RuleContext& ctx);
+
+// c10's promotion over tensors and Scalars in three priorities: dimensioned, 0-d, wrapped numbers.
+class Promotion {
+ public:
+  void add(const at::Tensor& t);
+  void add_number(const c10::IValue& v);
+  at::ScalarType result() const { return at::native::result_type(state_); }
+
+ private:
+  at::native::ResultTypeState state_;
+};
+at::ScalarType promoted(const Operands& operands);
+
+}  // namespace triptych::normalize

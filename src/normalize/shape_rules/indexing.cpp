@@ -1,0 +1,95 @@
+// Rules of gathers and scatters.
+#include <c10/core/WrapDimMinimal.h>
+
+#include "normalize/shape_rules/elementwise.h"
+#include "normalize/shape_rules/families.h"
+
+namespace triptych::normalize {
+namespace {
+
+// (weight, indices, ...) -> indices' sizes and weight's last ones
+void embedding(RuleContext& ctx) {
+  const at::Tensor& weight = ctx.tensor(0);
+  const at::Tensor& indices = ctx.tensor(1);
+  TORCH_CHECK(weight.dim() == 2, "'weight' must be 2-D");
+  const at::ScalarType dtype = indices.scalar_type();
+  TORCH_CHECK(dtype == at::kLong || dtype == at::kInt,
+              "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
+              "Long, Int; but got ",
+              indices.toString(), " instead (while checking arguments for embedding)");
+  Sizes sizes = sizes_of(indices);
+  sizes.push_back(weight.sym_size(1));
+  ctx.add_result(fresh_like(std::move(sizes), weight));
+}
+
+// (grad_output, indices, num_weights, ...)
+void embedding_dense_backward(RuleContext& ctx) {
+  const at::Tensor& grad = ctx.tensor(0);
+  ctx.add_result(fresh_like({as_symint(ctx.arg(2)), grad.sym_sizes().back()}, grad));
+}
+
+void index_select(RuleContext& ctx) {
+  const at::Tensor& self = ctx.tensor(0);
+  const at::Tensor& index = ctx.tensor(2);
+  const int64_t dim = c10::maybe_wrap_dim(ctx.arg(1).toInt(), self.dim());
+  TORCH_CHECK_INDEX(index.dim() <= 1, "index_select(): Index is supposed to be a vector, but got dim: ",
+                    index.dim(), " with type: ", index.scalar_type(), " and size: ",
+                    index.sym_sizes());
+  TORCH_CHECK(index.scalar_type() == at::kLong || index.scalar_type() == at::kInt,
+              "index_select(): Expected dtype int32 or int64 for index but got: ",
+              index.scalar_type());
+  Sizes sizes = sizes_of(self);
+  if (!sizes.empty()) sizes[dim] = index.dim() == 0 ? c10::SymInt(1) : index.sym_size(0);
+  ctx.add_result(fresh_like(std::move(sizes), self));
+}
+
+// (self, dim, index) -> the index's sizes
+void gather(RuleContext& ctx) {
+  const at::Tensor& self = ctx.tensor(0);
+  const at::Tensor& index = ctx.tensor(2);
+  const int64_t dim = c10::maybe_wrap_dim(ctx.arg(1).toInt(), self.dim());
+  TORCH_CHECK(index.scalar_type() == at::kLong || index.scalar_type() == at::kInt ||
+                  is_value(index.sym_numel(), 0),
+              "gather", "(): Expected dtype int32/int64 for index");
+  const bool same_rank = std::max<int64_t>(self.dim(), 1) == std::max<int64_t>(index.dim(), 1);
+  if (!is_value(index.sym_numel(), 0)) {
+    TORCH_CHECK(same_rank,
+                "Index tensor must have the same number of dimensions as input tensor");
+    for (int64_t d = 0; d < self.dim() && d < index.dim(); ++d) {
+      TORCH_CHECK(d == dim || index.sym_size(d) <= self.sym_size(d),
+                  "Size does not match at dimension ", d, " expected index ", index.sym_sizes(),
+                  " to be no larger than self ", self.sym_sizes(), " apart from dimension ", dim);
+    }
+  }
+  ctx.add_result(fresh_like(sizes_of(index), self));
+}
+
+// scatter, scatter_add, index_add, masked_scatter...: a dense copy of self.
+void scatter(RuleContext& ctx) {
+  const at::Tensor& self = ctx.tensor(0);
+  ResultMeta result = fresh_like(sizes_of(self), self);
+  result.strides = strides_like(self, at::MemoryFormat::Preserve);
+  ctx.add_result(std::move(result));
+}
+
+// The structured scatters: contiguous.
+void scatter_contiguous(RuleContext& ctx) {
+  const at::Tensor& self = ctx.tensor(0);
+  c10::maybe_wrap_dim(named(ctx, "dim").toInt(), self.dim());
+  ctx.add_result(fresh_like(sizes_of(self), self));
+}
+
+constexpr NamedRule kRules[] = {
+    {"embedding", embedding},
+    {"embedding_dense_backward", embedding_dense_backward},
+    {"gather", gather},
+    {"index_select", index_select},
+    {"scatter", scatter},
+    {"scatter_contiguous", scatter_contiguous},
+};
+
+}  // namespace
+
+std::span<const NamedRule> indexing_rules() { return kRules; }
+
+}  // namespace triptych::normalize

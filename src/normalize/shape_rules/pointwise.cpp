@@ -1,0 +1,212 @@
+// Rules of pointwise ops. The names say how the result's dtype is found; sizes, strides and device are
+// always TensorIterator's over the tensor arguments in order.
+#include "normalize/shape_rules/elementwise.h"
+#include "normalize/shape_rules/families.h"
+
+namespace triptych::normalize {
+namespace {
+
+using c10::isIntegralType;
+
+at::ScalarType int_to_float(at::ScalarType dtype) {
+  return isIntegralType(dtype, /*includeBool=*/true) ? default_dtype() : dtype;
+}
+
+// Tensors promote.
+void pointwise(RuleContext& ctx) {
+  const Operands operands = tensor_operands(ctx);
+  ctx.add_result(elementwise(operands, promoted(operands)));
+}
+
+void pointwise_int_to_float(RuleContext& ctx) {
+  const Operands operands = tensor_operands(ctx);
+  ctx.add_result(elementwise(operands, int_to_float(promoted(operands))));
+}
+
+void pointwise_bool(RuleContext& ctx) {
+  ctx.add_result(elementwise(tensor_operands(ctx), at::kBool));
+}
+
+// The first tensor argument's dtype, whatever the others are.
+void pointwise_first(RuleContext& ctx) {
+  const Operands operands = tensor_operands(ctx);
+  ctx.add_result(elementwise(operands, operands[0]->scalar_type()));
+}
+
+// All tensors must have one dtype.
+void pointwise_same(RuleContext& ctx) {
+  const Operands operands = tensor_operands(ctx);
+  const at::ScalarType dtype = operands[0]->scalar_type();
+  for (const at::Tensor* t : operands) {
+    TORCH_CHECK(t->scalar_type() == dtype, "Found dtype ", t->scalar_type(), " but expected ",
+                dtype);
+  }
+  ctx.add_result(elementwise(operands, dtype));
+}
+
+// Complex gives its real type.
+void pointwise_real(RuleContext& ctx) {
+  const Operands operands = tensor_operands(ctx);
+  ctx.add_result(elementwise(operands, c10::toRealValueType(promoted(operands))));
+}
+
+at::ScalarType promoted_with_number(const RuleContext& ctx, std::size_t first_number,
+                                    std::size_t last_number) {
+  Promotion promotion;
+  for (std::size_t i = 0; i < ctx.num_args(); ++i) {
+    if (ctx.has_tensor(i)) promotion.add(ctx.tensor(i));
+    if (i >= first_number && i <= last_number && is_number(ctx.arg(i))) {
+      promotion.add_number(ctx.arg(i));
+    }
+  }
+  return promotion.result();
+}
+
+// The Scalar among the first two arguments promotes with the tensor: aten.add.Scalar, pow.Scalar.
+void pointwise_number(RuleContext& ctx) {
+  ctx.add_result(elementwise(tensor_operands(ctx), promoted_with_number(ctx, 0, 1)));
+}
+
+void pointwise_number_int_to_float(RuleContext& ctx) {
+  ctx.add_result(elementwise(tensor_operands(ctx), int_to_float(promoted_with_number(ctx, 0, 1))));
+}
+
+// Every Scalar promotes: clamp.
+void pointwise_numbers(RuleContext& ctx) {
+  ctx.add_result(elementwise(tensor_operands(ctx), promoted_with_number(ctx, 1, 2)));
+}
+
+void check_alpha(const RuleContext& ctx, at::ScalarType dtype) {
+  const c10::IValue& alpha = named(ctx, "alpha");
+  TORCH_CHECK(!alpha.isBool() || dtype == at::kBool,
+              "Boolean alpha only supported for Boolean results.");
+  TORCH_CHECK(c10::isFloatingType(dtype) || c10::isComplexType(dtype) || !alpha.isDouble(),
+              "For integral input tensors, argument alpha must not be a floating point number.");
+  TORCH_CHECK(c10::isComplexType(dtype) || !alpha.isComplexDouble(),
+              "For non-complex input tensors, argument alpha must not be a complex number.");
+}
+
+void pointwise_add(RuleContext& ctx) {
+  const Operands operands = tensor_operands(ctx);
+  const at::ScalarType dtype = operands.size() == 2 ? promoted(operands)
+                                                    : promoted_with_number(ctx, 0, 1);
+  ResultMeta result = elementwise(operands, dtype);
+  check_alpha(ctx, dtype);
+  ctx.add_result(std::move(result));
+}
+
+void pointwise_sub(RuleContext& ctx) {
+  const auto is_bool = [&](std::size_t i) {
+    return ctx.has_tensor(i) ? ctx.tensor(i).scalar_type() == at::kBool : ctx.arg(i).isBool();
+  };
+  TORCH_CHECK(!is_bool(0) || !is_bool(1),
+              "Subtraction, the `-` operator, with two bool tensors is not supported. "
+              "Use the `^` or `logical_xor()` operator instead.");
+  TORCH_CHECK(!is_bool(0) && !is_bool(1),
+              "Subtraction, the `-` operator, with a bool tensor is not supported. "
+              "If you are trying to invert a mask, use the `~` or `logical_not()` operator "
+              "instead.");
+  pointwise_add(ctx);
+}
+
+void pointwise_neg(RuleContext& ctx) {
+  TORCH_CHECK(ctx.tensor(0).scalar_type() != at::kBool,
+              "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
+              "invert a mask, use the `~` or `logical_not()` operator instead.");
+  pointwise(ctx);
+}
+
+// aten.div.*_mode: true division gives floats, the rounded ones promote.
+void pointwise_div_mode(RuleContext& ctx) {
+  const Operands operands = tensor_operands(ctx);
+  const at::ScalarType dtype = operands.size() == 2 ? promoted(operands)
+                                                    : promoted_with_number(ctx, 0, 1);
+  const bool rounds = !named(ctx, "rounding_mode").isNone();
+  ctx.add_result(elementwise(operands, rounds ? dtype : int_to_float(dtype)));
+}
+
+void pointwise_where(RuleContext& ctx) {
+  const at::ScalarType condition = ctx.tensor(0).scalar_type();
+  TORCH_CHECK(condition == at::kBool || condition == at::kByte,
+              "where expected condition to be a boolean tensor, but got a tensor with dtype ",
+              condition);
+  const Operands values{&ctx.tensor(1), &ctx.tensor(2)};
+  ctx.add_result(elementwise(tensor_operands(ctx), promoted(values)));
+}
+
+// aten.lerp: the three are of one dtype.
+void pointwise_lerp(RuleContext& ctx) {
+  TORCH_CHECK(ctx.tensor(0).scalar_type() == ctx.tensor(1).scalar_type(), "expected dtype ",
+              ctx.tensor(0).scalar_type(), " for `end` but got dtype ",
+              ctx.tensor(1).scalar_type());
+  if (ctx.has_tensor(2)) {
+    TORCH_CHECK(ctx.tensor(0).scalar_type() == ctx.tensor(2).scalar_type(), "expected dtype ",
+                ctx.tensor(0).scalar_type(), " for `weight` but got dtype ",
+                ctx.tensor(2).scalar_type());
+  }
+  pointwise_first(ctx);
+}
+
+// The result is contiguous whatever the operands' strides.
+void pointwise_contiguous_first(RuleContext& ctx) {
+  const Operands operands = tensor_operands(ctx);
+  ResultMeta result = elementwise(operands, operands[0]->scalar_type());
+  result.strides = contiguous_strides(result.sizes);
+  ctx.add_result(std::move(result));
+}
+
+// aten.isin: the shape of its first operand.
+void pointwise_isin(RuleContext& ctx) {
+  const bool tensor_elements = ctx.has_tensor(0);
+  const at::Tensor& device_from = ctx.tensor(tensor_elements ? 0 : 1);
+  Sizes sizes = tensor_elements ? sizes_of(ctx.tensor(0)) : Sizes();
+  ctx.add_result(fresh(std::move(sizes), at::kBool, device_from.device()));
+}
+
+// aten.frexp: mantissa and int32 exponent.
+void pointwise_frexp(RuleContext& ctx) {
+  const Operands operands = tensor_operands(ctx);
+  ctx.add_result(elementwise(operands, operands[0]->scalar_type()));
+  ctx.add_result(elementwise(operands, at::kInt));
+}
+
+// An in-place op gives back its first argument.
+void in_place(RuleContext& ctx) {
+  const at::Tensor& self = ctx.tensor(0);
+  ResultMeta result;
+  result.sizes = sizes_of(self);
+  result.strides = strides_of(self);
+  result.storage_offset = self.sym_storage_offset();
+  result.dtype = self.scalar_type();
+  result.device = self.device();
+  result.alias_of = 0;
+  ctx.add_result(std::move(result));
+}
+
+constexpr NamedRule kRules[] = {
+    {"in_place", in_place},
+    {"pointwise", pointwise},
+    {"pointwise_add", pointwise_add},
+    {"pointwise_bool", pointwise_bool},
+    {"pointwise_contiguous_first", pointwise_contiguous_first},
+    {"pointwise_div_mode", pointwise_div_mode},
+    {"pointwise_first", pointwise_first},
+    {"pointwise_frexp", pointwise_frexp},
+    {"pointwise_int_to_float", pointwise_int_to_float},
+    {"pointwise_isin", pointwise_isin},
+    {"pointwise_lerp", pointwise_lerp},
+    {"pointwise_neg", pointwise_neg},
+    {"pointwise_number", pointwise_number},
+    {"pointwise_number_int_to_float", pointwise_number_int_to_float},
+    {"pointwise_numbers", pointwise_numbers},
+    {"pointwise_real", pointwise_real},
+    {"pointwise_same", pointwise_same},
+    {"pointwise_sub", pointwise_sub},
+    {"pointwise_where", pointwise_where},
+};
+
+}  // namespace
+
+std::span<const NamedRule> pointwise_rules() { return kRules; }
+
+}  // namespace triptych::normalize

@@ -1,0 +1,5 @@
+#include "normalize/shape_rules/families.h"
+
+namespace triptych::normalize {
+std::span<const NamedRule> resize_rules() { return {}; }
+}  // namespace triptych::normalize
