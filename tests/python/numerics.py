@@ -1,7 +1,9 @@
-"""The project's rule for "equal to eager" (docs/numerics.md), used by every test that compares results.
+"""The project's rule for "equal to eager" (docs/numerics.md), used by every test that compares
+results.
 
-A tensor passes if it is close to eager's at the dtype's default tolerance; else if its largest error against a
-float64 reference is at most twice eager's plus two units in the last place of the output dtype.
+A tensor passes if it is close to eager's at the dtype's default tolerance; else if its largest
+error against a float64 reference is at most twice eager's plus two units in the last place of the
+output dtype.
 """
 
 from __future__ import annotations
@@ -57,9 +59,13 @@ def _passes_reference(actual: torch.Tensor, eager: torch.Tensor, reference: torc
 def _check_metadata(got: torch.Tensor, want: torch.Tensor, strides: bool, where: str) -> None:
     assert isinstance(got, torch.Tensor), f"{where}: {type(got).__name__}, expected a tensor"
     assert got.dtype == want.dtype, f"{where}: dtype {got.dtype}, expected {want.dtype}"
-    assert got.shape == want.shape, f"{where}: shape {tuple(got.shape)}, expected {tuple(want.shape)}"
+    assert got.shape == want.shape, (
+        f"{where}: shape {tuple(got.shape)}, expected {tuple(want.shape)}"
+    )
     if strides and want.layout == torch.strided and want.numel() > 1:
-        same = [a == b for a, b, n in zip(got.stride(), want.stride(), want.shape) if n > 1]
+        same = [
+            a == b for a, b, n in zip(got.stride(), want.stride(), want.shape, strict=True) if n > 1
+        ]
         assert all(same), f"{where}: strides {got.stride()}, expected {want.stride()}"
 
 
@@ -75,22 +81,25 @@ def check_equal(
 ) -> None:
     """Raises AssertionError unless `actual` equals `eager` by the rule.
 
-    `reference` computes the same thing in float64 (see `widen`); it is called only when the first half of the
-    rule fails. Structure, dtype, device, shape and (with `strides`) strides must be eager's.
+    `reference` computes the same thing in float64 (see `widen`); it is called only when the first
+    half of the rule fails. Structure, dtype, device, shape and (with `strides`) strides must be
+    eager's.
     """
     got, got_spec = tree_flatten(actual)
     want, want_spec = tree_flatten(eager)
     assert len(got) == len(want), f"{label}: {len(got)} results, expected {len(want)}"
     assert got_spec == want_spec, f"{label}: structure {got_spec}, expected {want_spec}"
     wide: list[Any] | None = None
-    for i, (g, w) in enumerate(zip(got, want)):
+    for i, (g, w) in enumerate(zip(got, want, strict=True)):
         where = f"{label} result {i}"
         if not isinstance(w, torch.Tensor):
             assert g == w or (g != g and w != w), f"{where}: {g!r}, expected {w!r}"
             continue
         _check_metadata(g, w, strides, where)
         try:
-            torch.testing.assert_close(g, w, rtol=rtol, atol=atol, equal_nan=True, check_stride=False)
+            torch.testing.assert_close(
+                g, w, rtol=rtol, atol=atol, equal_nan=True, check_stride=False
+            )
         except AssertionError as first:
             if reference is None:
                 raise AssertionError(f"{where}: {first}") from None

@@ -1,5 +1,6 @@
-"""Random tensor programs for property tests: pointwise, reduction and view ops over random shapes, strides and
-dtypes. A program is drawn as data, so that a failing one prints as a few readable lines."""
+"""Random tensor programs for property tests: pointwise, reduction and view ops over random shapes,
+strides and dtypes. A program is drawn as data, so that a failing one prints as a few readable
+lines."""
 
 from __future__ import annotations
 
@@ -11,7 +12,15 @@ import torch
 from hypothesis import strategies as st
 
 FLOATS = (torch.float32, torch.bfloat16, torch.float64)
-DTYPES = (torch.float32, torch.float32, torch.bfloat16, torch.float64, torch.int64, torch.int32, torch.bool)
+DTYPES = (
+    torch.float32,
+    torch.float32,
+    torch.bfloat16,
+    torch.float64,
+    torch.int64,
+    torch.int32,
+    torch.bool,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,7 +83,14 @@ UNARY = [
     Op("isnan", 1, torch.isnan, _any),
     Op("to_f32", 1, lambda x: x.to(torch.float32), _any),
     Op("to_bf16", 1, lambda x: x.to(torch.bfloat16), _any),
-    Op("to_i64", 1, lambda x: x.clamp(-1e6, 1e6).to(torch.int64) if x.dtype.is_floating_point else x.to(torch.int64), _any),
+    Op(
+        "to_i64",
+        1,
+        lambda x: (
+            x.clamp(-1e6, 1e6).to(torch.int64) if x.dtype.is_floating_point else x.to(torch.int64)
+        ),
+        _any,
+    ),
     Op("to_bool", 1, lambda x: x.to(torch.bool), _any),
     Op("bitwise_not", 1, torch.bitwise_not, _integral),
 ]
@@ -105,8 +121,18 @@ REDUCTIONS = [
     Op("all", 1, lambda x: x.all(), _any),
     Op("softmax_last", 1, lambda x: x.softmax(-1), _both(_floating, _dims(1))),
     Op("log_softmax_first", 1, lambda x: x.log_softmax(0), _both(_floating, _dims(1))),
-    Op("var_last", 1, lambda x: x.var(-1, correction=0, keepdim=True), _both(_floating, _nonempty_last)),
-    Op("layer_norm", 1, lambda x: torch.nn.functional.layer_norm(x, x.shape[-1:]), _both(_floating, _nonempty_last)),
+    Op(
+        "var_last",
+        1,
+        lambda x: x.var(-1, correction=0, keepdim=True),
+        _both(_floating, _nonempty_last),
+    ),
+    Op(
+        "layer_norm",
+        1,
+        lambda x: torch.nn.functional.layer_norm(x, x.shape[-1:]),
+        _both(_floating, _nonempty_last),
+    ),
 ]
 VIEWS = [
     Op("transpose", 1, lambda x: x.transpose(0, -1), _dims(2)),
@@ -120,7 +146,12 @@ VIEWS = [
     Op("contiguous", 1, lambda x: x.contiguous(), _any),
     Op("cat_self", 1, lambda x: torch.cat([x, x], -1), _dims(1)),
     Op("pad", 1, lambda x: torch.nn.functional.pad(x, (1, 2)), _both(_dims(1), _numeric)),
-    Op("stack_self", 1, lambda x: torch.stack([x, x * 2], 0), _both(_numeric, lambda x: x.dim() < 4)),
+    Op(
+        "stack_self",
+        1,
+        lambda x: torch.stack([x, x * 2], 0),
+        _both(_numeric, lambda x: x.dim() < 4),
+    ),
 ]
 OPS = UNARY + BINARY + REDUCTIONS + VIEWS
 

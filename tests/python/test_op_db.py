@@ -1,8 +1,9 @@
 """Every sample of PyTorch's own operator database, through normalize and generate, against eager.
 
-The first five samples per op and dtype. A sample that eager refuses is left out; a sample that Triptych cannot
-compile must say so with a reason code (UnsupportedError), and is then eager's business: never a wrong answer.
-With TRIPTYCH_OP_STATUS_DIR set, each op's outcomes are written there for the status page.
+The first five samples per op and dtype. A sample that eager refuses is left out; a sample that
+Triptych cannot compile must say so with a reason code (UnsupportedError), and is then eager's
+business: never a wrong answer. With TRIPTYCH_OP_STATUS_DIR set, each op's outcomes are written
+there for the status page.
 """
 
 from __future__ import annotations
@@ -24,7 +25,11 @@ from numerics import check_equal, widen
 DTYPES = (torch.float32, torch.bfloat16, torch.int64, torch.bool)
 SAMPLES = 5
 STATUS_DIR = os.environ.get("TRIPTYCH_OP_STATUS_DIR")
-WIDE_DTYPE = {torch.float32: torch.float64, torch.bfloat16: torch.float64, torch.float16: torch.float64}
+WIDE_DTYPE = {
+    torch.float32: torch.float64,
+    torch.bfloat16: torch.float64,
+    torch.float16: torch.float64,
+}
 
 
 def _call(op: Any, tensors: list[torch.Tensor], leaves: list[Any], spec: Any) -> Any:
@@ -75,7 +80,8 @@ def _undefined_values(op: Any) -> bool:
 
 
 def run_sample(op: Any, sample: Any) -> str:
-    """Compares one sample with eager; returns "ok", "refused by eager", or the fallback's reason code."""
+    """Compares one sample with eager; returns "ok", "refused by eager", or the fallback's reason
+    code."""
     leaves, spec = tree_flatten(((sample.input, *sample.args), sample.kwargs))
     tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
     try:

@@ -22,7 +22,9 @@ def _compare(program: Program, inputs: list[torch.Tensor], writer: str) -> None:
     check_equal(actual_list, expected, lambda: program(*widen(inputs)), label=repr(program))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
+)
 @given(programs())
 def test_llvm(case: tuple[Program, list[torch.Tensor]]) -> None:
     _compare(*case, writer="llvm")
@@ -44,7 +46,9 @@ def test_cpp(case: tuple[Program, list[torch.Tensor]]) -> None:
 def test_generator_draws_runnable_programs(seed: int) -> None:
     """The generator itself: every drawn program runs in eager and has at least one step."""
 
-    @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @settings(
+        max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), database=None
+    )
     @hypothesis.seed(seed)
     @given(programs())
     def check(case: tuple[Program, list[torch.Tensor]]) -> None:

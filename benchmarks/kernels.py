@@ -1,0 +1,169 @@
+"""Single fused kernels from 4 KB to 64 MB: generated programs against inductor's compiled graphs
+and eager.
+
+Both compilers' results are called directly, without the guards of torch.compile around them.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from . import fresh_process
+from .table import Row, at_least, reported
+from .timing import geometric_mean, interleaved, median_ratio
+
+SECTION = "kernels"
+THIS = "benchmarks.kernels"
+KB, MB = 1 << 10, 1 << 20
+SIZES = (4 * KB, 64 * KB, 1 * MB, 16 * MB, 64 * MB)
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
+
+
+def _softmax(x: torch.Tensor) -> torch.Tensor:
+    return F.softmax(x, -1)
+
+
+def _layer_norm(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+    return F.layer_norm(x, x.shape[-1:], weight, bias)
+
+
+def _gelu_chain(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+    return F.gelu(x * weight + bias) * 0.5 + x
+
+
+def _bias_residual_norm(
+    x: torch.Tensor, residual: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    total = x + bias + residual
+    return F.layer_norm(total, total.shape[-1:], weight, bias), total
+
+
+def case(name: str, size: int, dtype: torch.dtype) -> tuple[Callable[..., Any], list[torch.Tensor]]:
+    """The function and inputs; `size` is the bytes of its main input."""
+    torch.manual_seed(0)
+    columns = 1024
+    rows = max(1, size // dtype.itemsize // columns)
+    x = torch.randn(rows, columns).to(dtype)
+    weight, bias = torch.randn(columns).to(dtype), torch.randn(columns).to(dtype)
+    return {
+        "softmax": (_softmax, [x]),
+        "layer norm": (_layer_norm, [x, weight, bias]),
+        "gelu chain": (_gelu_chain, [x, weight, bias]),
+        "bias residual norm": (_bias_residual_norm, [x, torch.randn_like(x), weight, bias]),
+    }[name]
+
+
+NAMES = ("softmax", "layer norm", "gelu chain", "bias residual norm")
+
+
+def _check(actual: Any, expected: Any, dtype: torch.dtype) -> None:
+    actual = actual if isinstance(actual, (list, tuple)) else [actual]
+    expected = expected if isinstance(expected, (list, tuple)) else [expected]
+    tolerance = {torch.float32: 1e-4, torch.bfloat16: 0.1}[dtype]
+    for a, e in zip(actual, expected, strict=True):
+        torch.testing.assert_close(a, e, rtol=tolerance, atol=tolerance)
+
+
+def kernel_times(name: str, size: int, dtype_name: str, rounds: int) -> dict[str, list[float]]:
+    import torch._inductor
+
+    import triptych
+
+    torch.set_num_threads(2)
+    dtype = DTYPES[dtype_name]
+    function, inputs = case(name, size, dtype)
+    with torch.no_grad():
+        expected = function(*inputs)
+        program = triptych.generate(triptych.normalize(function, inputs))
+        inductor = torch._inductor.compile(_exported(function, inputs), inputs)
+        _check(program(*inputs), expected, dtype)
+        _check(inductor(*inputs), expected, dtype)
+        contenders: dict[str, Callable[[], Any]] = {
+            "eager": lambda: function(*inputs),
+            "inductor": lambda: inductor(*inputs),
+            "triptych": lambda: program(*inputs),
+        }
+        return interleaved(contenders, rounds=rounds)
+
+
+def _exported(function: Callable[..., Any], inputs: list[torch.Tensor]) -> torch.fx.GraphModule:
+    taken: list[torch.fx.GraphModule] = []
+
+    def take(gm: torch.fx.GraphModule, example_inputs: list[Any]) -> Callable[..., Any]:
+        taken.append(gm)
+        return gm.forward
+
+    torch.compile(function, backend=take, dynamic=False)(*inputs)
+    torch._dynamo.reset()
+    return taken[0]
+
+
+def streaming_times(kind: str, rounds: int) -> dict[str, Any]:
+    """64 MB in, 64 MB out into warm memory (the output pool's), against copy_ between warm buffers.
+
+    Bandwidth counts bytes read and written; `eager_copy` is copy_ of the same number of bytes.
+    """
+    import triptych
+
+    torch.set_num_threads(2)
+    x = torch.randn(64 * MB // 4 // 1024, 1024)
+    target = torch.empty_like(x)
+    function = {
+        "pointwise": lambda a: torch.relu(a * 2 + 1),
+        "row reduction": lambda a: F.softmax(a, -1),
+    }[kind]
+    with torch.no_grad():
+        program = triptych.generate(triptych.normalize(function, [x]))
+        _check(program(x), function(x), torch.float32)
+        contenders = {
+            "copy": lambda: target.copy_(x),
+            "triptych": lambda: program(x),
+            "eager": lambda: function(x),
+        }
+        return interleaved(contenders, rounds=rounds)
+
+
+def rows(quick: bool) -> list[Row]:
+    rounds = 3 if quick else 7
+    sizes = (4 * KB, 1 * MB) if quick else SIZES
+    table: list[Row] = []
+    ratios, slowest = [], float("inf")
+    for name in NAMES:
+        for dtype in DTYPES:
+            for size in sizes:
+                times = fresh_process.call(THIS, "kernel_times", name, size, dtype, rounds)
+                inductor = median_ratio(times["inductor"], times["triptych"])
+                eager = median_ratio(times["eager"], times["triptych"])
+                ratios.append(inductor)
+                slowest = min(slowest, eager)
+                label = f"{size // KB} KB" if size < MB else f"{size // MB} MB"
+                medians = {f"{k}_us": 1e6 * statistics.median(v) for k, v in times.items()}
+                what = f"{name} {dtype} {label}"
+                table.append(
+                    reported(
+                        SECTION, f"{what}, inductor's time over ours", inductor, "x", **medians
+                    )
+                )
+                table.append(at_least(SECTION, f"{what}, eager's time over ours", eager, "x", 1.0))
+    what = "kernels, geometric mean of inductor's time over ours"
+    table.append(at_least(SECTION, what, geometric_mean(ratios), "x", 1.4))
+    table.append(
+        at_least(SECTION, "kernels, the smallest of eager's time over ours", slowest, "x", 1.0)
+    )
+    for kind in ("pointwise", "row reduction"):
+        times = fresh_process.call(THIS, "streaming_times", kind, rounds)
+        share = 100 * median_ratio(times["copy"], times["triptych"])
+        medians = {f"{k}_ms": 1e3 * statistics.median(v) for k, v in times.items()}
+        table.append(
+            at_least(SECTION, f"fused {kind} on 64 MB, of copy_'s rate", share, "%", 85, **medians)
+        )
+        whole = median_ratio(times["eager"], times["triptych"])
+        table.append(
+            reported(SECTION, f"fused {kind} on 64 MB, eager's time over ours", whole, "x")
+        )
+    return table

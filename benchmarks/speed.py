@@ -1,0 +1,138 @@
+"""Calls of compiled models and of a tiny program against eager, inductor and a do-nothing
+backend."""
+
+from __future__ import annotations
+
+import ctypes
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from . import fresh_process, models
+from .table import Row, at_least, at_most, reported
+from .timing import geometric_mean, interleaved, median_ratio, seconds_per_call
+
+SECTION = "speed"
+THIS = "benchmarks.speed"
+
+
+def _nothing(gm: torch.fx.GraphModule, example_inputs: list[Any]) -> Callable[..., Any]:
+    return gm.forward
+
+
+def model_times(name: str, rounds: int) -> dict[str, Any]:
+    """Median seconds per call of each contender, errors checked first."""
+    import triptych
+
+    torch.set_num_threads(2)
+    function, inputs = models.build(name)
+    contenders: dict[str, Callable[[], Any]] = {"eager": lambda: function(*inputs)}
+    backends: dict[str, Any] = {"inductor": "inductor", "nothing": _nothing}
+    with torch.no_grad():
+        expected = models.first_tensor(function(*inputs))
+        for label, backend in backends.items():
+            torch._dynamo.reset()
+            compiled = torch.compile(function, backend=backend)
+            contenders[label] = lambda compiled=compiled: compiled(*inputs)
+            contenders[label]()
+        ours = triptych.compile(function)
+        contenders["triptych"] = lambda: ours(*inputs)
+        errors = {}
+        for label, call in contenders.items():
+            errors[label] = float((models.first_tensor(call()) - expected).abs().max())
+            if errors[label] > 1e-3:
+                raise RuntimeError(f"{name}, {label}: max error {errors[label]}")
+        times = interleaved(contenders, rounds=rounds, slice_seconds=0.2)
+    return {"times": times, "errors": errors}
+
+
+def tiny_call_us() -> dict[str, float]:
+    """A one-kernel program on two 64x64 tensors, and its kernel alone, called in a compiled
+    loop."""
+    import triptych
+
+    torch.set_num_threads(1)
+    x, y = torch.randn(64, 64), torch.randn(64, 64)
+    with torch.no_grad():
+        graph = triptych.normalize(lambda a, b: a + b, (x, y))
+        program = triptych.generate(graph)
+        whole = statistics.median(seconds_per_call(lambda: program(x, y), 0.05) for _ in range(9))
+        empty = statistics.median(seconds_per_call(lambda: None, 0.05) for _ in range(9))
+        eager = statistics.median(seconds_per_call(lambda: x + y, 0.05) for _ in range(9))
+    kernel = _kernel_seconds(program, [x, y, torch.empty(64, 64)])
+    return {"whole": (whole - empty) * 1e6, "kernel": kernel * 1e6, "eager": (eager - empty) * 1e6}
+
+
+_REPEAT = """
+define void @repeat(ptr %kernel, i64 %n, ptr %buffers, i64 %end, ptr %error) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [0, %entry], [%next, %loop]
+  call void %kernel(ptr %buffers, ptr null, i64 0, i64 %end, ptr %error, ptr null)
+  %next = add i64 %i, 1
+  %done = icmp uge i64 %next, %n
+  br i1 %done, label %exit, label %loop
+exit:
+  ret void
+}
+"""
+
+
+def _kernel_seconds(program: Any, tensors: list[torch.Tensor]) -> float:
+    """Seconds per call of the program's only kernel, called from machine code over its whole
+    range."""
+    from triptych.toolchains import llvm
+
+    repeat = llvm.compile(_REPEAT, ["repeat"], [], None)
+    pointer = ctypes.c_void_p
+    run = ctypes.CFUNCTYPE(None, pointer, ctypes.c_int64, pointer, ctypes.c_int64, pointer)(
+        repeat.addresses["repeat"]
+    )
+    (address,) = program.kernel_addresses
+    (extent,) = program.kernel_extents
+    buffers = (pointer * len(tensors))(*(t.data_ptr() for t in tensors))
+    error = ctypes.c_int32(0)
+    count = 20_000
+    once = lambda: run(address, count, buffers, extent, ctypes.byref(error))  # noqa: E731
+    once()
+    return statistics.median(seconds_per_call(once, 0.05) for _ in range(9)) / count
+
+
+def rows(quick: bool) -> list[Row]:
+    rounds = 3 if quick else 9
+    table: list[Row] = []
+    ratios = []
+    for name in models.MODELS:
+        times = fresh_process.call(THIS, "model_times", name, rounds)["times"]
+        against = {
+            k: median_ratio(v, times["triptych"]) for k, v in times.items() if k != "triptych"
+        }
+        medians = {f"{k}_ms": 1e3 * statistics.median(v) for k, v in times.items()}
+        ratios.append(against["inductor"])
+        table.append(
+            at_least(
+                SECTION,
+                f"{name}, inductor's time over ours",
+                against["inductor"],
+                "x",
+                0.97,
+                **medians,
+            )
+        )
+        table.append(
+            at_least(SECTION, f"{name}, eager's time over ours", against["eager"], "x", 1.0)
+        )
+        table.append(
+            reported(
+                SECTION, f"{name}, do-nothing backend's time over ours", against["nothing"], "x"
+            )
+        )
+    what = "models, geometric mean of inductor's time over ours"
+    table.append(at_least(SECTION, what, geometric_mean(ratios), "x", 1.05))
+    tiny = fresh_process.call(THIS, "tiny_call_us")
+    what = "call of a one-kernel program on 64x64, over the kernel"
+    table.append(at_most(SECTION, what, tiny["whole"] - tiny["kernel"], "us", 1.0, **tiny))
+    return table
