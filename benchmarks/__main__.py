@@ -62,10 +62,10 @@ def main() -> None:
         json.dumps({"machine": machine, "rows": [dataclasses.asdict(r) for r in rows]}, indent=1)
     )
     missed = [row for row in rows if row.met is False]
-    print(
-        f"\n{len(rows)} rows, {sum(r.met is True for r in rows)} reached, {len(missed)} missed;
-        JSON: {path}" ) for row in missed: print(f"  missed: {row.what}: {row.value:.3g} {row.unit},
-        goal {row.goal}")
+    reached = sum(row.met is True for row in rows)
+    print(f"\n{len(rows)} rows, {reached} reached, {len(missed)} missed; JSON: {path}")
+    for row in missed:
+        print(f"  missed: {row.what}: {row.value:.3g} {row.unit}, goal {row.goal}")
 
 
 if __name__ == "__main__":
