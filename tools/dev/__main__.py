@@ -11,7 +11,7 @@ usage: ./dev COMMAND [ARGUMENTS]
     test --torch X          everything against torch X (such as 2.14.1) in its own environment
     test -- ARGUMENTS       further arguments go to pytest
   demo                compile a 6-layer GPT-2 and show every stage
-  bench [NAME ...]    measure against eager and inductor; `bench --list` names the parts
+  bench [SECTION ...] measure against eager and inductor; `bench --help` names the sections
   bless               rewrite the golden files of the tests from what the code prints now
   fmt                 format C++ and Python
   lint [--no-tidy]    check format, ruff, mypy, clang-tidy; changes nothing
@@ -37,8 +37,8 @@ def main(arguments: list[str]) -> int:
         "setup": lambda: build.setup(environment.default()),
         "build": lambda: build.build(environment.default(), rest),
         "test": lambda: tests.test(rest),
-        "demo": lambda: tests.run_script("examples/demo.py", rest),
-        "bench": lambda: tests.run_script("benchmarks/run.py", rest),
+        "demo": lambda: tests.run(["examples/demo.py"], rest),
+        "bench": lambda: tests.run(["-m", "benchmarks"], rest),
         "bless": lambda: tests.bless(rest),
         "fmt": lambda: checks.fmt(),
         "lint": lambda: checks.lint(tidy="--no-tidy" not in rest),

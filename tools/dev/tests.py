@@ -60,7 +60,8 @@ def bless(arguments: list[str]) -> None:
     python_tests(env, ["-k", "golden", *arguments], TRIPTYCH_BLESS="1")
 
 
-def run_script(script: str, arguments: list[str]) -> None:
+def run(program: list[str], arguments: list[str]) -> None:
+    """Runs Python with the built package: a script or a module of the checkout."""
     env = environment.default()
     build.setup(env)
-    call([env.python, ROOT / script, *arguments], env=env.variables())
+    call([env.python, *program, *arguments], env=env.variables())
