@@ -13,8 +13,8 @@ class Canonicalizer {
  public:
   explicit Canonicalizer(Kernel& kernel) : kernel_(kernel), scalars_(kernel.num_scalars) {}
 
-  void run() {
-    for (std::size_t i = 0; i < kernel_.symbols.size(); ++i) {
+  void run(bool size_symbols) {
+    for (std::size_t i = 0; size_symbols && i < kernel_.symbols.size(); ++i) {
       rename(kernel_.symbols[i], "n" + std::to_string(i));
     }
     body(kernel_.body);
@@ -79,11 +79,11 @@ class Canonicalizer {
 
 }  // namespace
 
-void canonicalize(Kernel& kernel) { Canonicalizer(kernel).run(); }
+void canonicalize(Kernel& kernel, bool size_symbols) { Canonicalizer(kernel).run(size_symbols); }
 
 std::string structural_key(const Kernel& kernel) {
   Kernel copy = kernel;
-  canonicalize(copy);
+  canonicalize(copy, true);
   copy.name = "k";
   copy.origins.clear();
   for (std::size_t i = 0; i < copy.buffers.size(); ++i) {

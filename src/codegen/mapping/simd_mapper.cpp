@@ -1,0 +1,294 @@
+// A pointwise kernel: the loop with the most unit strides becomes the vector loop, the others the parallel one;
+// over contiguous memory they have collapsed into one loop that is both. A row kernel: rows in parallel, loops
+// over a row in vectors; when the row runs across memory (a column reduction) its columns are the vector loop and
+// the loops over rows stay serial inside.
+#include "codegen/mapping/simd_mapper.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "codegen/loops/loop_tree.h"
+#include "codegen/loops/scalar_types.h"
+#include "codegen/mapping/vector_choice.h"
+
+namespace triptych::mapping {
+namespace {
+
+using loops::Affine;
+using loops::Body;
+using loops::Buffer;
+using loops::Instruction;
+using loops::Kernel;
+using loops::Loop;
+using loops::Nest;
+using loops::ReduceOp;
+using loops::Reduction;
+using loops::Schedule;
+using loops::Statement;
+using loops::Store;
+using loops::Symbol;
+using loops::SymExpr;
+
+constexpr std::int64_t kEnoughParallel = 64;   // iterations that keep every core of a large machine busy
+constexpr std::int64_t kLongSum = 16384;       // sums longer than this are added in blocks,
+constexpr std::int64_t kSumBlock = 4096;       // of this many elements: error grows with the block, not the sum
+constexpr std::int64_t kColumnTile = 64;
+
+std::int64_t size_or(const SymExpr& e, std::int64_t symbolic) { return e.as_constant().value_or(symbolic); }
+
+class SimdMapper {
+ public:
+  SimdMapper(Kernel kernel, const Traits& traits) : kernel_(std::move(kernel)), traits_(traits) {}
+
+  Kernel run() {
+    loops::normalize_loops(kernel_);
+    next_variable_ = count_loops();
+    Nest nest = loops::take_nest(std::move(kernel_.body));
+    if (nest.loops.empty()) {
+      vectorize(nest.body);
+      kernel_.body = std::move(nest.body);
+    } else if (!loops::has_loops(nest.body)) {
+      kernel_.body = pointwise(std::move(nest));
+    } else {
+      kernel_.body = rows(std::move(nest));
+    }
+    loops::hoist_invariants(kernel_);
+    return std::move(kernel_);
+  }
+
+ private:
+  std::size_t count_loops() const {
+    std::size_t count = 0;
+    loops::for_each_statement(kernel_.body, [&](const Statement& s) {
+      count += std::holds_alternative<Loop>(s.data) ? 1 : 0;
+    });
+    return count;
+  }
+  Symbol fresh_variable() {  // "m" for mapping: never an "i" of the kernel
+    return Symbol("m" + std::to_string(next_variable_++));
+  }
+
+  // Puts the best vector loop last and the others in memory order.
+  void order(Nest& nest) {
+    const auto narrow = [&](const Loop& loop) { return size_or(loop.extent, 1 << 20) < 4; };
+    std::size_t best = nest.loops.size() - 1;
+    int best_score = loops_score(nest, best);
+    for (std::size_t i = nest.loops.size() - 1; i-- > 0;) {
+      const int score = loops_score(nest, i);
+      const bool better = narrow(nest.loops[i]) == narrow(nest.loops[best])
+                              ? score > best_score
+                              : narrow(nest.loops[best]);
+      if (better) {
+        best = i;
+        best_score = score;
+      }
+    }
+    std::rotate(nest.loops.begin() + static_cast<long>(best),
+                nest.loops.begin() + static_cast<long>(best) + 1, nest.loops.end());
+  }
+  static int loops_score(const Nest& nest, std::size_t i) {
+    return vector_score(nest.body, nest.loops[i].variable);
+  }
+
+  Body pointwise(Nest nest) {
+    order(nest);
+    loops::collapse(nest);
+    Loop& vector = nest.loops.back();
+    make_vector(vector, nest.body);
+    if (nest.loops.size() == 1) {
+      vector.schedule = Schedule::kParallel;
+      return loops::rebuild(std::move(nest));
+    }
+    return parallelize(std::move(nest), nest.loops.size() - 1);
+  }
+
+  void make_vector(Loop& loop, const Body& body) {
+    loop.schedule = Schedule::kVector;
+    int width = vector_width(kernel_, body, traits_);
+    if (const auto extent = loop.extent.as_constant(); extent && *extent > 0 && *extent < width) {
+      width = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(*extent)));
+    }
+    loop.width = width;
+    loop.unroll = unroll_factor(body, !loop.reductions.empty());
+    if (const auto extent = loop.extent.as_constant()) {
+      while (loop.unroll > 1 && loop.unroll * width > *extent) loop.unroll /= 2;
+    }
+    if (width == 1) {  // nothing to gain: a plain loop
+      loop.schedule = Schedule::kSerial;
+      loop.unroll = 1;
+    }
+  }
+
+  // Makes one parallel loop of as many of the first `count` loops as give enough iterations.
+  Body parallelize(Nest nest, std::size_t count) {
+    std::size_t used = 1;
+    std::int64_t iterations = size_or(nest.loops[0].extent, kEnoughParallel);
+    while (used < count && iterations < kEnoughParallel) {
+      iterations *= std::max<std::int64_t>(1, size_or(nest.loops[used].extent, kEnoughParallel));
+      ++used;
+    }
+    if (used > 1) {
+      const Symbol variable = fresh_variable();
+      std::map<Symbol, SymExpr> values;
+      SymExpr stride(1);
+      for (std::size_t i = used; i-- > 0;) {
+        const SymExpr position = floordiv(SymExpr::symbol(variable), stride);
+        values[nest.loops[i].variable] = i == 0 ? position : mod(position, nest.loops[i].extent);
+        stride *= nest.loops[i].extent;
+      }
+      loops::substitute(nest.body, values);
+      Loop merged;
+      merged.variable = variable;
+      merged.extent = stride;
+      nest.loops.erase(nest.loops.begin(), nest.loops.begin() + static_cast<long>(used));
+      nest.loops.insert(nest.loops.begin(), std::move(merged));
+    }
+    nest.loops[0].schedule = Schedule::kParallel;
+    return loops::rebuild(std::move(nest));
+  }
+
+  // Rows: are the loops inside, or an outer loop, the better vector loop?
+  Body rows(Nest nest) {
+    std::size_t column = nest.loops.size();
+    int best = inner_score(nest.body);
+    if (!has_locals()) {
+      for (std::size_t i = nest.loops.size(); i-- > 0;) {
+        if (size_or(nest.loops[i].extent, 1 << 20) < 8 || extent_depends(nest.body, nest.loops[i].variable)) {
+          continue;
+        }
+        const int score = vector_score(nest.body, nest.loops[i].variable);
+        if (score > best) {
+          best = score;
+          column = i;
+        }
+      }
+    }
+    if (column < nest.loops.size()) return columns(std::move(nest), column);
+    vectorize(nest.body);
+    return parallelize(std::move(nest), nest.loops.size());
+  }
+
+  bool has_locals() const {
+    return std::any_of(kernel_.buffers.begin(), kernel_.buffers.end(),
+                       [](const Buffer& b) { return b.kind == Buffer::Kind::kLocal; });
+  }
+  static bool extent_depends(const Body& body, Symbol variable) {
+    bool result = false;
+    loops::for_each_statement(body, [&](const Statement& s) {
+      const auto* loop = std::get_if<Loop>(&s.data);
+      result = result || (loop != nullptr && loop->extent.depends_on(variable));
+    });
+    return result;
+  }
+
+  // The score when each innermost loop is a vector loop.
+  static int inner_score(const Body& body) {
+    int score = 0;
+    for (const Statement& statement : body) {
+      const auto* loop = std::get_if<Loop>(&statement.data);
+      if (loop == nullptr) continue;
+      score += 8 * (loops::has_loops(loop->body) ? inner_score(loop->body)
+                                                 : vector_score(loop->body, loop->variable));
+    }
+    return score;
+  }
+
+  Body columns(Nest nest, std::size_t column) {
+    std::rotate(nest.loops.begin() + static_cast<long>(column),
+                nest.loops.begin() + static_cast<long>(column) + 1, nest.loops.end());
+    Loop& vector = nest.loops.back();
+    make_vector(vector, nest.body);
+    if (nest.loops.size() == 1) {
+      vector.schedule = Schedule::kParallel;
+      return loops::rebuild(std::move(nest));
+    }
+    std::int64_t outer = 1;
+    for (std::size_t i = 0; i + 1 < nest.loops.size(); ++i) {
+      outer *= std::max<std::int64_t>(1, size_or(nest.loops[i].extent, kEnoughParallel));
+    }
+    if (outer < kEnoughParallel && size_or(vector.extent, 1 << 20) >= 2 * kColumnTile) tile(nest);
+    return parallelize(std::move(nest), nest.loops.size() - 1);
+  }
+
+  // The vector loop over columns becomes tiles, one more parallel dimension, of a few vectors each.
+  void tile(Nest& nest) {
+    Loop& vector = nest.loops.back();
+    Loop tiles;
+    tiles.variable = fresh_variable();
+    tiles.extent = ceildiv(vector.extent, SymExpr(kColumnTile));
+    const SymExpr begin = SymExpr::symbol(tiles.variable) * SymExpr(kColumnTile);
+    loops::substitute(nest.body, vector.variable, SymExpr::symbol(vector.variable) + begin);
+    const auto constant = vector.extent.as_constant();
+    const bool even = constant && *constant % kColumnTile == 0;
+    vector.extent = even ? SymExpr(kColumnTile) : min(SymExpr(kColumnTile), vector.extent - begin);
+    nest.loops.insert(nest.loops.end() - 1, std::move(tiles));
+  }
+
+  // Loops inside a row (or of a kernel without outer loops).
+  void vectorize(Body& body) {
+    for (Statement& statement : body) {
+      auto* loop = std::get_if<Loop>(&statement.data);
+      if (loop == nullptr) continue;
+      if (!loops::has_loops(loop->body)) {
+        make_vector(*loop, loop->body);
+        block_sums(*loop);
+        continue;
+      }
+      if (loop->reductions.empty()) {
+        Body single;
+        single.push_back(std::move(statement));
+        Nest nest = loops::take_nest(std::move(single));
+        if (nest.loops.size() > 1 && !loops::has_loops(nest.body)) {
+          order(nest);
+          loops::collapse(nest);
+          make_vector(nest.loops.back(), nest.body);
+        } else {
+          vectorize(nest.body);
+        }
+        Body rebuilt = loops::rebuild(std::move(nest));
+        statement = std::move(rebuilt[0]);
+        continue;
+      }
+      vectorize(loop->body);
+    }
+  }
+
+  // for i in N reduce(r = sum x) -> for b in N/B reduce(r = sum p) { for j in B reduce(p = sum x) }
+  void block_sums(Loop& loop) {
+    const bool sums = std::any_of(loop.reductions.begin(), loop.reductions.end(), [](const Reduction& r) {
+      return r.op == ReduceOp::kSum && ir::is_floating(r.dtype);
+    });
+    const bool plain = std::all_of(loop.reductions.begin(), loop.reductions.end(), [](const Reduction& r) {
+      return r.results.size() == 1;
+    });
+    if (!sums || !plain || size_or(loop.extent, kLongSum + 1) <= kLongSum) return;
+    Loop outer;
+    outer.variable = fresh_variable();
+    outer.extent = ceildiv(loop.extent, SymExpr(kSumBlock));
+    const SymExpr begin = SymExpr::symbol(outer.variable) * SymExpr(kSumBlock);
+    loops::substitute(loop.body, loop.variable, SymExpr::symbol(loop.variable) + begin);
+    const auto constant = loop.extent.as_constant();
+    const bool even = constant && *constant % kSumBlock == 0;
+    loop.extent = even ? SymExpr(kSumBlock) : min(SymExpr(kSumBlock), loop.extent - begin);
+    outer.reductions = loop.reductions;
+    for (std::size_t i = 0; i < loop.reductions.size(); ++i) {
+      const loops::ScalarId partial = kernel_.new_scalar();
+      loop.reductions[i].results = {partial};
+      outer.reductions[i].input = partial;
+    }
+    outer.body.push_back(Statement{std::move(loop)});
+    loop = std::move(outer);
+  }
+
+  Kernel kernel_;
+  const Traits& traits_;
+  std::size_t next_variable_ = 0;
+};
+
+}  // namespace
+
+Kernel map_to_simd(Kernel kernel, const Traits& traits) {
+  return SimdMapper(std::move(kernel), traits).run();
+}
+
+}  // namespace triptych::mapping
