@@ -176,16 +176,31 @@ Status Assembler::add(const KernelItem& item) {
   return Unit{};
 }
 
+// Picks the functional form's arguments that the out form takes, by name. False when one is missing.
+bool to_out_arguments(const ir::Target& out, const ir::Node& node, std::vector<ir::Argument>& args) {
+  if (out.schema == nullptr || node.target->schema == nullptr) return false;
+  std::vector<ir::Argument> picked;
+  for (const ir::SchemaArgument& argument : out.schema->arguments) {
+    if (argument.written()) continue;
+    const auto found = node.target->schema->find(argument.name);
+    if (!found || *found >= node.args.size()) return false;
+    picked.push_back(node.args[*found]);
+  }
+  args = std::move(picked);
+  return true;
+}
+
 Status Assembler::add(const loops::ExternalItem& item) {
   const ir::Node& node = graph_.node(item.node);
   ExternalStep step;
   step.target = node.target;
+  std::vector<ir::Argument> args = node.args;
   if (options_.out_target && node.results.size() == 1) {
     step.out_target = options_.out_target(*node.target);
-    step.out_variant = step.out_target != nullptr;
+    step.out_variant = step.out_target != nullptr && to_out_arguments(*step.out_target, node, args);
   }
   Status status = Unit{};
-  for (const ir::Argument& argument : node.args) {
+  for (const ir::Argument& argument : args) {
     step.args.push_back(ir::map_values(argument, [&](ValueId value) {
       const Result<SlotId> id = slot(value);
       if (!id.ok()) status = id.error();

@@ -31,6 +31,12 @@ std::uint32_t SymProgram::add(const SymExpr& expr) {
   return found->second;
 }
 
+std::uint32_t SymProgram::find(const SymExpr& expr) const {
+  const auto found = known_.find(expr.str());
+  TRIPTYCH_CHECK(found != known_.end(), "unknown expression " + expr.str());
+  return found->second;
+}
+
 void SymProgram::compile(const SymExpr& expr) {
   if (expr.is_constant()) return code_.push_back({Code::kConstant, expr.constant()});
   if (expr.is_symbol()) {

@@ -17,6 +17,7 @@ class SymProgram {
 
   // Returns the expression's place among the results. Equal expressions share one.
   std::uint32_t add(const ir::SymExpr& expr);
+  std::uint32_t find(const ir::SymExpr& expr) const;  // checks that it was added
   std::size_t size() const { return ends_.size(); }
   bool constant() const { return constant_; }  // no expression depends on a symbol
 

@@ -1,0 +1,165 @@
+#include "runtime/graph_runner.h"
+
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/as_strided.h>
+
+#include "runtime/argument_to_ivalue.h"
+#include "runtime/constants.h"
+#include "runtime/errors.h"
+#include "runtime/external_op.h"
+#include "runtime/symbol_binding.h"
+
+namespace triptych::runtime {
+
+using c10::IValue;
+
+namespace {
+
+class GraphRunner {
+ public:
+  GraphRunner(const ir::Graph& graph, const std::vector<IValue>& inputs)
+      : graph_(graph), inputs_(inputs), values_(graph.num_values()) {
+    if (inputs.size() != graph.inputs().size()) {
+      fail(user_error("runtime.input_count", graph.name() + " takes " +
+                                                 std::to_string(graph.inputs().size()) + " inputs, found " +
+                                                 std::to_string(inputs.size())));
+    }
+    symbols_ = bind_symbols(graph, inputs);
+    source_ = {[this](ir::ValueId id) { return value(id); },
+               [this](const ir::SymExpr& e) { return evaluate(e, symbols_); }};
+  }
+
+  std::vector<IValue> run() {
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      values_[graph_.inputs()[i].value.value] = inputs_[i];
+    }
+    for (const ir::Constant& constant : graph_.constants()) {
+      values_[constant.value.value] = constant_tensor(constant, graph_.tensor(constant.value));
+    }
+    {
+      const at::NoGradGuard no_grad;
+      const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
+      for (const ir::NodeId id : graph_.order()) run_node(graph_.node(id));
+      for (const ir::Mutation& mutation : graph_.mutations()) mutate(mutation);
+    }
+    return outputs();
+  }
+
+ private:
+  IValue value(ir::ValueId id) const {
+    const auto* scalar = std::get_if<ir::ScalarValueType>(&graph_.value(id).type);
+    if (scalar != nullptr && scalar->expr) return evaluate(*scalar->expr, symbols_);
+    return values_[id.value];
+  }
+
+  void run_node(const ir::Node& node) {
+    const c10::OperatorHandle op = find_operator(*node.target);
+    const auto& arguments = op.schema().arguments();
+    if (node.args.size() != arguments.size()) {
+      fail(internal_error("runtime.arguments", node.target->name + ": found " +
+                                                   std::to_string(node.args.size()) + " arguments, expected " +
+                                                   std::to_string(arguments.size()),
+                          node.location.str()));
+    }
+    torch::jit::Stack stack;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      stack.push_back(to_ivalue(node.args[i], *arguments[i].real_type(), source_));
+    }
+    op.callBoxed(&stack);
+    std::vector<IValue> results;
+    flatten_results(stack, results);
+    if (results.size() != node.results.size()) {
+      fail(internal_error("runtime.results", node.target->name + ": found " +
+                                                 std::to_string(results.size()) + " results, expected " +
+                                                 std::to_string(node.results.size()),
+                          node.location.str()));
+    }
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      values_[node.results[i].value] = std::move(results[i]);
+    }
+  }
+
+  void mutate(const ir::Mutation& mutation) {
+    const at::Tensor& input = inputs_[mutation.input].toTensor();
+    if (mutation.kind == ir::Mutation::Kind::kData) {
+      input.copy_(value(mutation.value).toTensor());
+    } else {
+      input.as_strided_(integers(mutation.metadata.sizes), integers(mutation.metadata.strides),
+                        evaluate(mutation.metadata.storage_offset, symbols_));
+    }
+  }
+
+  std::vector<std::int64_t> integers(const std::vector<ir::SymExpr>& exprs) const {
+    std::vector<std::int64_t> values;
+    for (const ir::SymExpr& expr : exprs) values.push_back(evaluate(expr, symbols_));
+    return values;
+  }
+
+  // The base may stand at another offset than when it was traced: the view keeps its distance to it.
+  IValue view(const IValue& base, const ir::SymExpr& base_offset, const ir::TensorType& type) const {
+    const std::int64_t distance = evaluate(type.storage_offset - base_offset, symbols_);
+    return base.toTensor().as_strided(integers(type.sizes), integers(type.strides),
+                                      base.toTensor().storage_offset() + distance);
+  }
+
+  ir::SymExpr offset_of_input(std::uint32_t index) const {
+    return graph_.tensor(graph_.inputs()[index].value).storage_offset;
+  }
+  ir::SymExpr offset_of_output(std::uint32_t index) const {
+    const ir::Output& output = graph_.outputs()[index];
+    switch (output.kind) {
+      case ir::Output::Kind::kInput: return offset_of_input(output.index);
+      case ir::Output::Kind::kSameAs: return offset_of_output(output.index);
+      case ir::Output::Kind::kFresh: return graph_.tensor(output.value).storage_offset;
+      default: return output.view.storage_offset;
+    }
+  }
+
+  IValue output(std::uint32_t index) {
+    using Kind = ir::Output::Kind;
+    const ir::Output& output = graph_.outputs()[index];
+    switch (output.kind) {
+      case Kind::kFresh: return value(output.value);
+      case Kind::kInput: return inputs_[output.index];
+      case Kind::kViewOfInput:
+        return view(inputs_[output.index], offset_of_input(output.index), output.view);
+      case Kind::kViewOfOutput:
+        return view(made(output.index), offset_of_output(output.index), output.view);
+      case Kind::kSameAs: return made(output.index);
+      case Kind::kLiteral: return to_ivalue(output.literal, *c10::AnyType::get(), source_);
+    }
+    TRIPTYCH_UNREACHABLE("output kind");
+  }
+
+  // An output may name a later one (a hidden base): made on demand, once.
+  const IValue& made(std::uint32_t index) {
+    std::optional<IValue>& slot = made_[index];
+    if (!slot) slot = output(index);
+    return *slot;
+  }
+
+  std::vector<IValue> outputs() {
+    made_.resize(graph_.outputs().size());
+    std::vector<IValue> results;
+    for (std::uint32_t i = 0; i < graph_.outputs().size(); ++i) {
+      if (!graph_.outputs()[i].hidden) results.push_back(made(i));
+    }
+    return results;
+  }
+
+  const ir::Graph& graph_;
+  const std::vector<IValue>& inputs_;
+  std::vector<IValue> values_;
+  std::vector<std::optional<IValue>> made_;
+  SymbolValues symbols_;
+  ArgumentSource source_;
+};
+
+}  // namespace
+
+std::vector<IValue> run_graph(const ir::Graph& graph, const std::vector<IValue>& inputs) {
+  return GraphRunner(graph, inputs).run();
+}
+
+}  // namespace triptych::runtime
