@@ -113,9 +113,8 @@ class Executable::Call {
       kernel.callable->call(buffers.data(), frame_.launch_symbols(s));
       return;
     }
-    const double nanoseconds = static_cast<double>(frame_.integer(step.work)) * kNanosecondsPerOperation;
     launch({kernel.function, buffers.data(), frame_.launch_symbols(s), frame_.integer(step.extent),
-            nanoseconds, frame_.integer(step.scratch)},
+            step.chunk_multiple, frame_.nanoseconds(step), frame_.integer(step.scratch)},
            &error);
     if (error != 0) raise_kernel_error(error);
   }

@@ -255,12 +255,16 @@ at::Tensor Frame::view_of(const at::Tensor& base, const SlotLayout& slot) const 
                      integers(slot.strides), base.storage_offset() + integer(slot.distance));
 }
 
+double Frame::nanoseconds(const LaunchLayout& launch) const {
+  return static_cast<double>(integer(launch.extent)) * static_cast<double>(integer(launch.picoseconds)) * 1e-3;
+}
+
 // Kernels by their formulas, an external call by what it reads and writes at the least.
 std::int64_t Frame::estimated_nanoseconds() const {
   double total = 0;
   for (const StepLayout& step : layout_.steps) {
     if (const auto* launch = std::get_if<LaunchLayout>(&step)) {
-      total += static_cast<double>(integer(launch->work)) * kNanosecondsPerOperation;
+      total += nanoseconds(*launch);
     } else if (const auto* external = std::get_if<ExternalLayout>(&step)) {
       total += 300;
       for (const auto& tensor : external->tensors) {

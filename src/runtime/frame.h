@@ -34,7 +34,8 @@ class Frame {
   const c10::IValue* stack(std::size_t step) const { return stacks_[step].data(); }
   std::size_t stack_size(std::size_t step) const { return stacks_[step].size(); }
   const std::int64_t* launch_symbols(std::size_t step) const { return launch_symbols_[step].data(); }
-  double nanoseconds() const { return nanoseconds_; }
+  double nanoseconds() const { return nanoseconds_; }          // of the whole program, estimated
+  double nanoseconds(const LaunchLayout& launch) const;
   std::int64_t arena_bytes() const { return arena_bytes_; }
   bool owns(const c10::StorageImpl* storage) const {
     return storage == arena_.unsafeGetStorageImpl();

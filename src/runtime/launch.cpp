@@ -57,7 +57,8 @@ void launch(const Launch& what, std::int32_t* error) {
 #pragma omp parallel
   {
     const std::int64_t threads = omp_get_num_threads();
-    const std::int64_t part = (what.extent + threads - 1) / threads;
+    const std::int64_t chunks = (what.extent + what.chunk_multiple - 1) / what.chunk_multiple;
+    const std::int64_t part = (chunks + threads - 1) / threads * what.chunk_multiple;
     const std::int64_t begin = std::min(what.extent, part * omp_get_thread_num());
     const std::int64_t end = std::min(what.extent, begin + part);
     try {

@@ -9,8 +9,6 @@ namespace triptych::runtime {
 using KernelFunction = void (*)(void* const* buffers, const std::int64_t* symbols, std::int64_t begin,
                                 std::int64_t end, std::int32_t* error, void* scratch);
 
-// Estimated nanoseconds of `work` scalar additions in vector code on one core.
-constexpr double kNanosecondsPerOperation = 0.03;
 // Waking the workers costs 0.6 us when they are hot and up to 40 when they sleep: shorter kernels stay serial.
 constexpr double kSerialNanoseconds = 6000;
 
@@ -19,6 +17,7 @@ struct Launch {
   void* const* buffers = nullptr;
   const std::int64_t* symbols = nullptr;
   std::int64_t extent = 1;         // of the parallel loop
+  std::int64_t chunk_multiple = 1; // parts begin at multiples of this
   double nanoseconds = 0;          // of the whole kernel on one core
   std::int64_t scratch_bytes = 0;  // a running copy needs
 };

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "codegen/plan/kernel_work.h"
+#include "codegen/mapping/launch_info.h"
 #include "runtime/constants.h"
 #include "runtime/errors.h"
 #include "runtime/external_op.h"
@@ -122,10 +122,11 @@ void Builder::add(const plan::LaunchStep& step) {
   for (const plan::SlotId id : step.buffers) layout.buffers.push_back(id.value);
   layout.allocate = first_writes(step.buffers);
   layout.symbols = places(step.symbols);
-  const loops::Loop* parallel = plan::parallel_loop(kernel);
-  layout.extent = place(parallel != nullptr ? parallel->extent.substitute(rename) : SymExpr(1));
-  layout.scratch = place(plan::scratch_bytes(kernel).substitute(rename));
-  layout.work = place(step.work);
+  const mapping::LaunchInfo info = mapping::launch_info(kernel);
+  layout.extent = place(info.parallel_extent.substitute(rename));
+  layout.scratch = place(info.scratch_bytes.substitute(rename));
+  layout.picoseconds = place(info.iteration_cost_ps.substitute(rename));
+  layout.chunk_multiple = info.chunk_multiple;
   out_.steps.emplace_back(std::move(layout));
 }
 

@@ -49,7 +49,8 @@ struct LaunchLayout {
   std::vector<SlotIndex> buffers;
   std::vector<SlotIndex> allocate;  // outputs first written here
   std::vector<Place> symbols;
-  Place work = 0, extent = 0, scratch = 0;
+  Place extent = 0, picoseconds = 0, scratch = 0;  // picoseconds: of one iteration
+  std::int64_t chunk_multiple = 1;
 };
 
 struct ExternalLayout {

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "codegen/plan/in_place.h"
-#include "codegen/plan/kernel_work.h"
 #include "codegen/plan/memory_plan.h"
 #include "codegen/plan/storage_extent.h"
 
@@ -171,7 +170,6 @@ Status Assembler::add(const KernelItem& item) {
     step.buffers.push_back(id);
   }
   for (const Symbol symbol : item.kernel.symbols) step.symbols.push_back(SymExpr::symbol(symbol));
-  step.work = kernel_work(item.kernel);
   program_.steps.emplace_back(std::move(step));
   return Unit{};
 }

@@ -40,7 +40,6 @@ struct LaunchStep {
   std::uint32_t kernel = 0;          // into Program::kernels
   std::vector<SlotId> buffers;       // one per non-local kernel buffer, in order; data pointer + storage_offset
   std::vector<SymExpr> symbols;      // values of Kernel::symbols
-  SymExpr work;                      // estimated cost in scalar additions, all iterations together
 };
 struct ExternalStep {
   const ir::Target* target = nullptr;
