@@ -106,9 +106,7 @@ class GraphCompiler:
         try:
             return stages.compile_graph(self.gm, inputs, self.options, self.record)
         except errors.UnsupportedError as error:
-            self.fall_back(
-                Fallback("graph", error.code, str(error), error.location, error.hint or "")
-            )
+            self.fall_back(Fallback("graph", error.code, error.args[0], error.location, error.hint))
         except errors.InternalError as error:
             if self.options.strict:
                 raise
