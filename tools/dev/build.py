@@ -63,3 +63,12 @@ def install(env: Environment) -> None:
     options = ["--no-build-isolation", "--no-deps", "-C", "wheel.cmake=false"]
     pip(env, "install", *options, "-C", "editable.mode=inplace", "--editable", str(ROOT))
     stamp.write_text(digest(*contents))
+
+
+def install_wheel(env: Environment) -> None:
+    """For another torch: the extension module beside the sources stays what it is, so this
+    environment gets a wheel of its own."""
+    prepare(env)
+    say(f"build and install a wheel for {env.torch}")
+    options = ["--no-build-isolation", "--no-deps", "--force-reinstall"]
+    pip(env, "install", "-v", *options, "-C", f"build-dir={env.build_dir}", str(ROOT))

@@ -21,7 +21,12 @@ def test(arguments: list[str]) -> None:
     if options.asan or options.tsan:
         sanitized_tests("asan" if options.asan else "tsan")
         return
-    env = environment.for_torch(options.torch) if options.torch else environment.default()
+    if options.torch:
+        env = environment.for_torch(options.torch)
+        build.install_wheel(env)
+        python_tests(env, rest)
+        return
+    env = environment.default()
     build.setup(env)
     if not options.python:
         cpp_tests(env, env.build_dir)
