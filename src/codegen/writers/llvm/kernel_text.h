@@ -1,0 +1,21 @@
+// One mapped kernel as an LLVM IR function with the calling convention of writers/writer.h.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "codegen/loops/kernel.h"
+#include "codegen/mapping/traits.h"
+
+namespace triptych::writers::llvm {
+
+struct FunctionText {
+  std::string text;
+  std::map<std::string, std::string> declarations;  // by function name
+  std::map<std::string, bool> externals;
+};
+
+// Fails (kUnsupported) on a dtype that LLVM code has no form for.
+Result<FunctionText> write_function(const loops::Kernel& kernel, const mapping::Traits& traits);
+
+}  // namespace triptych::writers::llvm
