@@ -151,13 +151,14 @@ void reordered_setup(const Operands& operands, ResultMeta& result) {
 
 }  // namespace
 
-ResultMeta elementwise(const Operands& operands, at::ScalarType dtype) {
+ResultMeta elementwise(const Operands& operands, at::ScalarType dtype, bool with_number) {
   ResultMeta result;
   result.dtype = dtype;
   TORCH_INTERNAL_ASSERT(!operands.empty());
   const bool same_shape = common_shape(operands, result.sizes);
   result.device = common_device(operands);
-  if (same_shape && dense_setup(operands, result)) return result;
+  const bool mixes_ranks = with_number && !result.sizes.empty();
+  if (same_shape && !mixes_ranks && dense_setup(operands, result)) return result;
   reordered_setup(operands, result);
   return result;
 }

@@ -13,7 +13,8 @@ using Operands = c10::SmallVector<const at::Tensor*, 4>;
 Sizes broadcast(SizesRef a, SizesRef b);
 
 // Operands in the iterator's order: a pre-existing output (none here) first, then inputs.
-ResultMeta elementwise(const Operands& operands, at::ScalarType dtype);
+// `with_number`: a Scalar takes part as a 0-d operand, as in aten.add.Scalar.
+ResultMeta elementwise(const Operands& operands, at::ScalarType dtype, bool with_number = false);
 
 // Every defined tensor argument, lists left out.
 Operands tensor_operands(const RuleContext& ctx);

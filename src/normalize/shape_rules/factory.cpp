@@ -36,6 +36,8 @@ void factory(RuleContext& ctx, at::ScalarType otherwise, Sizes sizes) {
 // The first argument is the size; default dtype: empty, zeros, ones, rand, randn, ...
 void factory_sized(RuleContext& ctx) { factory(ctx, default_dtype(), as_sizes(ctx.arg(0))); }
 
+void normal(RuleContext& ctx) { factory(ctx, default_dtype(), as_sizes(named(ctx, "size"))); }
+
 void full(RuleContext& ctx) { factory(ctx, number_dtype(ctx.arg(1)), as_sizes(ctx.arg(0))); }
 
 void scalar_tensor(RuleContext& ctx) { factory(ctx, default_dtype(), {}); }
@@ -179,6 +181,7 @@ constexpr NamedRule kRules[] = {
     {"full", full},
     {"linspace", linspace},
     {"new_empty_strided", new_empty_strided},
+    {"normal", normal},
     {"randperm", randperm},
     {"scalar_tensor", scalar_tensor},
 };

@@ -1,4 +1,5 @@
 // Rules of ops that put tensors together, repeat or pad them.
+#include <ATen/TensorUtils.h>
 #include <c10/core/WrapDimMinimal.h>
 
 #include "normalize/shape_rules/elementwise.h"
@@ -33,8 +34,7 @@ at::MemoryFormat common_format(const Tensors& tensors) {
 // 1-d tensors of no elements are skipped, whatever the others look like.
 bool is_skipped(const at::Tensor& t) { return t.dim() == 1 && is_value(t.sym_size(0), 0); }
 
-void cat(RuleContext& ctx) {
-  const Tensors tensors = as_tensors(ctx.arg(0));
+ResultMeta joined(const Tensors& tensors, int64_t asked_dim) {
   TORCH_CHECK_VALUE(!tensors.empty(), "torch.cat(): expected a non-empty list of Tensors");
   const at::Tensor* first = nullptr;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -44,11 +44,10 @@ void cat(RuleContext& ctx) {
   }
   const at::ScalarType dtype = promoted_list(tensors);
   if (!first) {
-    c10::maybe_wrap_dim(ctx.arg(1).toInt(), tensors[0].dim());
-    ctx.add_result(fresh({0}, dtype, tensors[0].device()));
-    return;
+    c10::maybe_wrap_dim(asked_dim, tensors[0].dim());
+    return fresh({0}, dtype, tensors[0].device());
   }
-  const int64_t dim = c10::maybe_wrap_dim(ctx.arg(1).toInt(), first->dim());
+  const int64_t dim = c10::maybe_wrap_dim(asked_dim, first->dim());
   Sizes sizes = sizes_of(*first);
   c10::SymInt along = 0;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -65,14 +64,17 @@ void cat(RuleContext& ctx) {
     along += t.sym_size(dim);
   }
   sizes[dim] = along;
-  ctx.add_result(fresh_in_format(std::move(sizes), dtype, first->device(),
-                                 common_format(tensors)));
+  return fresh_in_format(std::move(sizes), dtype, first->device(), common_format(tensors));
 }
 
+void cat(RuleContext& ctx) { ctx.add_result(joined(as_tensors(ctx.arg(0)), ctx.arg(1).toInt())); }
+
+// The cat along the dimension, which is then split; along a new last one, of unsqueezed tensors.
 void stack(RuleContext& ctx) {
   const Tensors tensors = as_tensors(ctx.arg(0));
   TORCH_CHECK(!tensors.empty(), "stack expects a non-empty TensorList");
-  const int64_t dim = c10::maybe_wrap_dim(ctx.arg(1).toInt(), tensors[0].dim() + 1);
+  const int64_t rank = tensors[0].dim();
+  const int64_t dim = c10::maybe_wrap_dim(ctx.arg(1).toInt(), rank + 1);
   for (std::size_t i = 1; i < tensors.size(); ++i) {
     TORCH_CHECK(equal(tensors[i].sym_sizes(), tensors[0].sym_sizes()),
                 "stack expects each tensor to be equal size, but got ", tensors[0].sym_sizes(),
@@ -80,7 +82,14 @@ void stack(RuleContext& ctx) {
   }
   Sizes sizes = sizes_of(tensors[0]);
   sizes.insert(sizes.begin() + dim, c10::SymInt(static_cast<int64_t>(tensors.size())));
-  ctx.add_result(fresh(std::move(sizes), promoted_list(tensors), tensors[0].device()));
+  ResultMeta result = fresh(sizes, promoted_list(tensors), tensors[0].device());
+  if (dim < rank) {
+    const ResultMeta flat = joined(tensors, dim);
+    if (const auto strides = at::detail::computeStride(flat.sizes, flat.strides, sizes)) {
+      result.strides = *strides;
+    }
+  }
+  ctx.add_result(std::move(result));
 }
 
 void repeat(RuleContext& ctx) {

@@ -24,7 +24,8 @@ void pointwise_int_to_float(RuleContext& ctx) {
 }
 
 void pointwise_bool(RuleContext& ctx) {
-  ctx.add_result(elementwise(tensor_operands(ctx), at::kBool));
+  const bool with_number = ctx.num_args() > 1 && is_number(ctx.arg(1));
+  ctx.add_result(elementwise(tensor_operands(ctx), at::kBool, with_number));
 }
 
 // The first tensor argument's dtype, whatever the others are.
@@ -64,11 +65,16 @@ at::ScalarType promoted_with_number(const RuleContext& ctx, std::size_t first_nu
 
 // The Scalar among the first two arguments promotes with the tensor: aten.add.Scalar, pow.Scalar.
 void pointwise_number(RuleContext& ctx) {
+  ctx.add_result(elementwise(tensor_operands(ctx), promoted_with_number(ctx, 0, 1), true));
+}
+
+// The same over the tensor alone: pow.Tensor_Scalar.
+void pointwise_exponent(RuleContext& ctx) {
   ctx.add_result(elementwise(tensor_operands(ctx), promoted_with_number(ctx, 0, 1)));
 }
 
 void pointwise_number_int_to_float(RuleContext& ctx) {
-  ctx.add_result(elementwise(tensor_operands(ctx), int_to_float(promoted_with_number(ctx, 0, 1))));
+  ctx.add_result(elementwise(tensor_operands(ctx), int_to_float(promoted_with_number(ctx, 0, 1)), true));
 }
 
 // Every Scalar promotes: clamp.
@@ -90,7 +96,7 @@ void pointwise_add(RuleContext& ctx) {
   const Operands operands = tensor_operands(ctx);
   const at::ScalarType dtype = operands.size() == 2 ? promoted(operands)
                                                     : promoted_with_number(ctx, 0, 1);
-  ResultMeta result = elementwise(operands, dtype);
+  ResultMeta result = elementwise(operands, dtype, operands.size() == 1);
   check_alpha(ctx, dtype);
   ctx.add_result(std::move(result));
 }
@@ -122,7 +128,8 @@ void pointwise_div_mode(RuleContext& ctx) {
   const at::ScalarType dtype = operands.size() == 2 ? promoted(operands)
                                                     : promoted_with_number(ctx, 0, 1);
   const bool rounds = !named(ctx, "rounding_mode").isNone();
-  ctx.add_result(elementwise(operands, rounds ? dtype : int_to_float(dtype)));
+  ctx.add_result(
+      elementwise(operands, rounds ? dtype : int_to_float(dtype), operands.size() == 1));
 }
 
 void pointwise_where(RuleContext& ctx) {
@@ -163,11 +170,24 @@ void pointwise_isin(RuleContext& ctx) {
   ctx.add_result(fresh(std::move(sizes), at::kBool, device_from.device()));
 }
 
+// Ops that write into an empty_like of their first argument.
+ResultMeta like_first(const RuleContext& ctx) {
+  const at::Tensor& self = ctx.tensor(0);
+  ResultMeta result;
+  result.sizes = sizes_of(self);
+  result.strides = strides_like(self, at::MemoryFormat::Preserve);
+  result.dtype = self.scalar_type();
+  result.device = self.device();
+  return result;
+}
+
+void pointwise_like(RuleContext& ctx) { ctx.add_result(like_first(ctx)); }
+
 // aten.frexp: mantissa and int32 exponent.
 void pointwise_frexp(RuleContext& ctx) {
-  const Operands operands = tensor_operands(ctx);
-  ctx.add_result(elementwise(operands, operands[0]->scalar_type()));
-  ctx.add_result(elementwise(operands, at::kInt));
+  ctx.add_result(like_first(ctx));
+  ctx.add_result(like_first(ctx));
+  ctx.results()[1].dtype = at::kInt;
 }
 
 // An in-place op gives back its first argument.
@@ -190,11 +210,13 @@ constexpr NamedRule kRules[] = {
     {"pointwise_bool", pointwise_bool},
     {"pointwise_contiguous_first", pointwise_contiguous_first},
     {"pointwise_div_mode", pointwise_div_mode},
+    {"pointwise_exponent", pointwise_exponent},
     {"pointwise_first", pointwise_first},
     {"pointwise_frexp", pointwise_frexp},
     {"pointwise_int_to_float", pointwise_int_to_float},
     {"pointwise_isin", pointwise_isin},
     {"pointwise_lerp", pointwise_lerp},
+    {"pointwise_like", pointwise_like},
     {"pointwise_neg", pointwise_neg},
     {"pointwise_number", pointwise_number},
     {"pointwise_number_int_to_float", pointwise_number_int_to_float},

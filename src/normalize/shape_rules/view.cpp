@@ -154,6 +154,10 @@ void expand(RuleContext& ctx) {
               ") must be greater or equal to the number of dimensions in the tensor (",
               old_sizes.size(), ")");
   Sizes strides(sizes.size(), 0);
+  if (old_sizes.empty()) {  // every dimension is new: no stride to go by
+    ctx.add_result(view_of(self, std::move(sizes), std::move(strides)));
+    return;
+  }
   const int64_t offset = static_cast<int64_t>(sizes.size() - old_sizes.size());
   for (int64_t i = static_cast<int64_t>(sizes.size()) - 1; i >= 0; --i) {
     const int64_t at = i - offset;
