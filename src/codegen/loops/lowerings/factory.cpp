@@ -64,4 +64,22 @@ Status lower_arange(LoweringContext& context) {
   return Unit{};
 }
 
+// tril and triu: elements of the last two dims on one side of a diagonal, 0 elsewhere.
+Status lower_triangle(LoweringContext& context) {
+  const ValueId self = context.tensor_arg("self");
+  Builder& builder = context.builder;
+  const DType dtype = context.result_type().dtype;
+  const std::vector<SymExpr> index = builder.open_loops(context.result_type().sizes);
+  const std::size_t rank = index.size();
+  const bool lower = context.node.target->name.find("tril") != std::string::npos;
+  // tril keeps column - row <= diagonal, triu keeps column - row >= diagonal.
+  const ScalarId above = builder.index_value(index[rank - 1] - index[rank - 2]);
+  const ScalarId diagonal = builder.index_value(context.sizes("diagonal").at(0));
+  const ScalarId keep = builder.binary(lower ? ScalarOp::kLe : ScalarOp::kGe, above, diagonal);
+  const DType compute = arithmetic_dtype(dtype);
+  const ScalarId value = builder.load_as(self, index, compute);
+  builder.store(context.result(), index, builder.select(keep, value, builder.constant_int(compute, 0)));
+  return Unit{};
+}
+
 }  // namespace triptych::loops
