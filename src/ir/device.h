@@ -9,8 +9,10 @@
 
 namespace triptych::ir {
 
+const InternedString& cpu_type_name();  // interned once: default-made types cost no look-up
+
 struct Device {
-  InternedString type{"cpu"};
+  InternedString type = cpu_type_name();
   int index = -1;
 
   std::string str() const;  // "cpu", "cuda:0"

@@ -23,6 +23,8 @@ struct SchemaType {
   bool list = false;             // T[]
   bool optional_element = false; // Tensor?[]
   int list_size = -1;            // int[2]
+  std::string other;             // kOther: the type as written
+  friend bool operator==(const SchemaType&, const SchemaType&) = default;
 };
 
 struct SchemaArgument {
@@ -31,6 +33,7 @@ struct SchemaArgument {
   std::string alias;             // "a", "a!", "a -> *" without parentheses; empty when none
   bool keyword_only = false;
   std::optional<Argument> default_value;
+  friend bool operator==(const SchemaArgument&, const SchemaArgument&) = default;
   bool written() const { return alias.find('!') != std::string::npos; }
 };
 
@@ -40,6 +43,7 @@ struct Schema {
   std::vector<SchemaArgument> arguments;
   std::vector<SchemaArgument> returns;
 
+  friend bool operator==(const Schema&, const Schema&) = default;
   std::string qualified() const;  // "aten.add.Tensor", "aten.relu.default"
   std::string str() const;        // the notation above; parses back
   bool mutates() const;

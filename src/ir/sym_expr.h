@@ -36,7 +36,8 @@ class SymExpr;
 class SymRanges {  // symbol -> range; the upper end may itself be an expression (loop extents)
  public:
   void set(Symbol symbol, SymRange range);
-  void set_extent(Symbol symbol, const SymExpr& extent);  // 0 <= symbol < extent
+  // 0 <= symbol < extent. Set the ranges of the extent's own symbols first.
+  void set_extent(Symbol symbol, const SymExpr& extent);
   SymRange get(Symbol symbol) const;                      // unbounded when unknown
   const SymExpr* extent(Symbol symbol) const;             // nullptr when not a loop variable
  private:
