@@ -66,6 +66,8 @@ struct Argument {
 
 // Calls visit(ValueId) for every value in the argument, in order.
 template <class F> void for_each_value(const Argument& argument, const F& visit);
+// Calls visit(const SymExpr&) for every symbolic integer in the argument.
+template <class F> void for_each_sym_expr(const Argument& argument, const F& visit);
 // Replaces every value by map(ValueId).
 template <class F> Argument map_values(const Argument& argument, const F& map);
 

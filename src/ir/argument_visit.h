@@ -19,6 +19,19 @@ void for_each_value(const Argument& argument, const F& visit) {
 }
 
 template <class F>
+void for_each_sym_expr(const Argument& argument, const F& visit) {
+  if (const auto* expr = argument.get_if<SymExpr>()) {
+    visit(*expr);
+  } else if (const auto* list = argument.get_if<ArgumentList>()) {
+    for (const Argument& item : list->items) for_each_sym_expr(item, visit);
+  } else if (const auto* dict = argument.get_if<ArgumentDict>()) {
+    for (const auto& [key, item] : dict->items) for_each_sym_expr(item, visit);
+  } else if (const auto* slice = argument.get_if<Slice>()) {
+    for (const Argument& item : slice->parts) for_each_sym_expr(item, visit);
+  }
+}
+
+template <class F>
 Argument map_values(const Argument& argument, const F& map) {
   Argument copy = argument;
   const auto replace = [&](const auto& self, Argument& item) -> void {

@@ -173,7 +173,8 @@ class Comparison {
     return std::equal(a_.outputs().begin(), a_.outputs().end(), b_.outputs().begin(),
                       b_.outputs().end(), [&](const Output& x, const Output& y) {
                         return x.kind == y.kind && same(x.value, y.value) && x.index == y.index &&
-                               x.view == y.view && same(x.literal, y.literal);
+                               x.view == y.view && x.hidden == y.hidden &&
+                               same(x.literal, y.literal);
                       });
   }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "ir/graph.h"
+#include "ir/graph_text.h"
 #include "ops/op_enum.h"  // generated: enum class Op : int { kAdd_Tensor, ... }
 
 namespace triptych::ops {
@@ -46,6 +47,10 @@ const OpInfo& info(Op op);
 const OpInfo* find(std::string_view name);          // nullptr when not in the table
 const OpInfo* find(const ir::Target& target);
 const ir::Target* target(Op op);                    // interned with its schema
-void register_op(std::string_view schema);          // a custom op's schema, so that text parses
+const ir::Target* find_target(std::string_view name);  // of the table or registered; nullptr otherwise
+// A custom op's schema, so that text parses. A user error when the op is known with another schema.
+Result<const ir::Target*> register_op(std::string_view schema);
+// ir::parse_graph with the targets known here.
+Result<ir::Graph> parse_graph(std::string_view text, const ir::ConstantBytes& constants = {});
 
 }  // namespace triptych::ops
