@@ -1,0 +1,25 @@
+// The extension module: one bind_<area> per domain; no logic here, only conversion of types and errors.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "support/result.h"
+
+namespace triptych::bindings {
+
+void bind_errors(nanobind::module_& module);
+void bind_ir(nanobind::module_& module);
+
+// Raises the Python exception of the error's kind (triptych.errors).
+[[noreturn]] void raise(const Error& error);
+
+template <class T>
+T unwrap(Result<T> result) {
+  if (!result.ok()) raise(result.error());
+  return std::move(result).value();
+}
+inline void unwrap(const Status& status) {
+  if (!status.ok()) raise(status.error());
+}
+
+}  // namespace triptych::bindings

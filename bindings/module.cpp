@@ -1,0 +1,7 @@
+#include "bindings.h"
+
+NB_MODULE(_C, module) {
+  using namespace triptych::bindings;
+  bind_errors(module);
+  bind_ir(module);
+}

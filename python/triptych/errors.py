@@ -1,0 +1,26 @@
+"""What Triptych raises. Each error carries a short stable reason code, the user's source line and a hint."""
+
+from __future__ import annotations
+
+
+class TriptychError(Exception):
+    """The base of all of them."""
+
+    def __init__(self, message: str, code: str = "", location: str = "", hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.location = location
+        self.hint = hint
+
+
+class UserError(TriptychError, ValueError):
+    """A mistake in what was asked for, in the user's terms."""
+
+
+class UnsupportedError(TriptychError, NotImplementedError):
+    """The program is right, but this part of it cannot be compiled: it runs one level below instead."""
+
+
+class InternalError(TriptychError, RuntimeError):
+    """A bug of Triptych."""
