@@ -1,11 +1,11 @@
 #include "codegen/writers/llvm/ir_text.h"
 
 #include <bit>
-#include <cmath>
 #include <cstdio>
 #include <utility>
 
 #include "support/check.h"
+#include "support/float16.h"
 
 namespace triptych::writers::llvm {
 
@@ -49,29 +49,6 @@ std::string hex(std::uint64_t bits, int digits) {
   return buffer;
 }
 
-// Round to nearest even at `mantissa_bits` bits below the leading one, by way of float.
-std::uint16_t bf16_bits(float value) {
-  std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
-  if (std::isnan(value)) return static_cast<std::uint16_t>((bits >> 16) | 0x40U);
-  return static_cast<std::uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
-}
-
-std::uint16_t f16_bits(float value) {
-  std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
-  std::uint16_t sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000U);
-  double magnitude = std::fabs(static_cast<double>(value));
-  if (std::isnan(value)) return sign | 0x7e00U;
-  if (magnitude >= 65520.0) return sign | 0x7c00U;
-  int exponent = 0;
-  if (magnitude != 0) std::frexp(magnitude, &exponent);  // magnitude = m * 2^exponent, m in [0.5, 1)
-  int unit = std::max(exponent - 11, -24);                // weight of the last kept bit
-  double scaled = std::nearbyint(std::ldexp(magnitude, -unit));
-  if (scaled == 0) return sign;
-  if (unit == -24) return static_cast<std::uint16_t>(sign | static_cast<int>(scaled));  // also 2^-14
-  if (scaled == 2048.0) { scaled = 1024.0; ++unit; }
-  return static_cast<std::uint16_t>(sign | (((unit + 25) << 10) + (static_cast<int>(scaled) - 1024)));
-}
-
 }  // namespace
 
 std::string vector_type(std::string_view scalar, int lanes) {
@@ -88,8 +65,8 @@ std::string float_literal(DType dtype, double value) {
     case DType::kF64: return cat("0x", hex(std::bit_cast<std::uint64_t>(value), 16));
     case DType::kF32:
       return cat("0x", hex(std::bit_cast<std::uint64_t>(static_cast<double>(narrow)), 16));
-    case DType::kBF16: return cat("0xR", hex(bf16_bits(narrow), 4));
-    case DType::kF16: return cat("0xH", hex(f16_bits(narrow), 4));
+    case DType::kBF16: return cat("0xR", hex(float_to_bf16(narrow), 4));
+    case DType::kF16: return cat("0xH", hex(float_to_f16(narrow), 4));
     default: TRIPTYCH_UNREACHABLE("not a floating dtype");
   }
 }

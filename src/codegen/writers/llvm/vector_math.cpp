@@ -252,14 +252,9 @@ std::string by_library(Ops& ops, const Traits& traits, ScalarOp op, const std::v
 
 }  // namespace
 
-bool is_math_function(ScalarOp op) {
-  int first = static_cast<int>(ScalarOp::kExp);
-  return static_cast<int>(op) >= first && static_cast<int>(op) <= static_cast<int>(ScalarOp::kI0);
-}
-
 std::string math_function(Ops& ops, const Traits& traits, ScalarOp op, const std::vector<std::string>& args) {
   bool is_float = ops.dtype() == DType::kF32;
-  if (traits.fma) {
+  if (traits.fma && ops.lanes() > 1) {
     if (op == ScalarOp::kExp) return exp_of(ops, traits, args[0]);
     if (op == ScalarOp::kTanh && is_float) return tanh_f32(ops, traits, args[0]);
     if (op == ScalarOp::kErf && is_float) return erf_f32(ops, traits, args[0]);

@@ -1,5 +1,5 @@
 // Transcendental functions. f32: exp, sigmoid, tanh, erf and log inline, within about one unit in the last
-// place; the others, and f64, by vector functions of SLEEF (named in Module::externals; PyTorch ships them) or
+// place, and exp and sigmoid of f64; the others by vector functions of SLEEF (named in Module::externals; PyTorch ships them) or
 // by libm, lane by lane.
 #pragma once
 
@@ -12,10 +12,7 @@
 
 namespace triptych::writers::llvm {
 
-// Whether `op` is one of the functions below (on f32 and f64).
-bool is_math_function(loops::ScalarOp op);
-
-// `args` have the type of `ops`.
+// `op` is transcendental, or kFmod; `args` have the type of `ops`, f32 or f64.
 std::string math_function(Ops& ops, const mapping::Traits& traits, loops::ScalarOp op,
                           const std::vector<std::string>& args);
 
