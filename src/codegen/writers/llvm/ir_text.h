@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -75,11 +75,16 @@ class Code {
   const Operand* find(const std::string& key) const;
   void remember(const std::string& key, const Operand& operand);
 
-  // "declare" lines of the module, by function name.
-  void declare(const std::string& name, const std::string& signature) { declarations_[name] = signature; }
-  void external(const std::string& name) { externals_[name] = true; }
-  const std::map<std::string, std::string>& declarations() const { return declarations_; }
-  const std::map<std::string, bool>& externals() const { return externals_; }
+  // What the module must hold beside the function, by name: declarations, functions that the text calls (both
+  // complete), and which names the toolchain must resolve.
+  struct Needs {
+    std::map<std::string, std::string> declarations, helpers;
+    std::set<std::string> externals;
+  };
+  void declare(const std::string& name, const std::string& signature) { needs_.declarations[name] = signature; }
+  void helper(const std::string& name, const std::string& definition) { needs_.helpers[name] = definition; }
+  void external(const std::string& name) { needs_.externals.insert(name); }
+  const Needs& needs() const { return needs_; }
 
  private:
   struct Region {
@@ -90,8 +95,7 @@ class Code {
   std::string block_ = "entry";
   int next_value_ = 0;
   int next_label_ = 0;
-  std::map<std::string, std::string> declarations_;
-  std::map<std::string, bool> externals_;
+  Needs needs_;
 };
 
 // Emits instructions of one element type and lane count at one level of the code.

@@ -50,7 +50,7 @@ class Writer {
     std::string text =
         cat("define void @", scope_.kernel.name, "(ptr %buffers, ptr %symbols, i64 %begin, i64 %end, ",
             "ptr %error, ptr %scratch) #0 {\nentry:\n", code_.close_region().body, "}\n");
-    return FunctionText{std::move(text), code_.declarations(), code_.externals()};
+    return FunctionText{std::move(text), code_.needs()};
   }
 
  private:

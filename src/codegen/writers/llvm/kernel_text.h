@@ -1,18 +1,17 @@
 // One mapped kernel as an LLVM IR function with the calling convention of writers/writer.h.
 #pragma once
 
-#include <map>
 #include <string>
 
 #include "codegen/loops/kernel.h"
 #include "codegen/mapping/traits.h"
+#include "codegen/writers/llvm/ir_text.h"
 
 namespace triptych::writers::llvm {
 
 struct FunctionText {
   std::string text;
-  std::map<std::string, std::string> declarations;  // by function name
-  std::map<std::string, bool> externals;
+  Code::Needs needs;
 };
 
 // Fails (kUnsupported) on a dtype that LLVM code has no form for.

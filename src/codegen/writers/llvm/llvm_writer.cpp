@@ -1,6 +1,5 @@
 #include "codegen/writers/llvm/llvm_writer.h"
 
-#include <map>
 #include <utility>
 
 #include "codegen/writers/llvm/ir_text.h"
@@ -10,18 +9,21 @@ namespace triptych::writers {
 
 Result<Module> LlvmWriter::write(const std::vector<loops::Kernel>& kernels, const mapping::Traits& traits) const {
   Module module{.language = language()};
-  std::map<std::string, std::string> declarations;
-  std::map<std::string, bool> externals;
+  llvm::Code::Needs needs;
   for (const loops::Kernel& kernel : kernels) {
     TRIPTYCH_TRY(llvm::FunctionText function, llvm::write_function(kernel, traits));
     module.text += function.text + "\n";
     module.entries.push_back(kernel.name);
-    declarations.merge(function.declarations);
-    externals.merge(function.externals);
+    needs.declarations.merge(function.needs.declarations);
+    needs.helpers.merge(function.needs.helpers);
+    needs.externals.merge(function.needs.externals);
   }
-  for (const auto& [name, declaration] : declarations) module.text += llvm::cat("declare ", declaration, "\n");
+  for (const auto& [name, definition] : needs.helpers) module.text += definition + "\n";
+  for (const auto& [name, declaration] : needs.declarations) {
+    module.text += llvm::cat("declare ", declaration, "\n");
+  }
   module.text += "\nattributes #0 = { nounwind }\n";
-  for (const auto& [name, used] : externals) module.externals.push_back(name);
+  module.externals.assign(needs.externals.begin(), needs.externals.end());
   return module;
 }
 

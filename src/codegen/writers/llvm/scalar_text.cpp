@@ -58,15 +58,17 @@ std::string integer_divide(Ops& ops, ScalarOp op, const std::string& a, const st
   bool quotient = op == ScalarOp::kTruncDiv || op == ScalarOp::kFloorDiv;
   std::string zero = ops.integer(0);
   std::string one = ops.integer(1);
-  std::string divisor = ops.select(ops.icmp("eq", b, zero), one, b);
-  if (!is_signed) return ops.binary(quotient ? "udiv" : "urem", a, divisor);
+  std::string by_zero = ops.icmp("eq", b, zero);
+  std::string divisor = ops.select(by_zero, one, b);
+  std::string dividend = quotient ? ops.select(by_zero, zero, a) : a;
+  if (!is_signed) return ops.binary(quotient ? "udiv" : "urem", dividend, divisor);
   // x / -1 is -x, also for the lowest integer, where the instruction would trap.
   std::string minus = ops.icmp("eq", b, ops.integer(-1));
   divisor = ops.select(minus, one, divisor);
   std::string negated = ops.binary("sub", zero, a);
-  std::string q = ops.binary("sdiv", a, divisor);
+  std::string q = ops.binary("sdiv", dividend, divisor);
   if (op == ScalarOp::kTruncDiv) return ops.select(minus, negated, q);
-  std::string r = ops.binary("sub", a, ops.binary("mul", q, divisor));
+  std::string r = ops.binary("sub", dividend, ops.binary("mul", q, divisor));
   if (op == ScalarOp::kFmod) return r;
   Ops bools = ops.with(DType::kBool);
   std::string opposite = ops.icmp("slt", ops.binary("xor", r, divisor), zero);
@@ -87,25 +89,39 @@ std::string shift(Ops& ops, ScalarOp op, const std::string& a, const std::string
   return ops.select(inside, shifted, ops.integer(0));
 }
 
-// As eager: by repeated squaring, wrapping; negative exponents give 0 except of 1 and -1. Unrolled, six bits
-// of exponent are enough for every base but 0, 1 and -1, whose powers depend on parity only.
-std::string integer_power(Ops& ops, const std::string& base, const std::string& exponent) {
-  std::int64_t bits = ir::dtype_bytes(ops.dtype()) * 8;
+// By repeated squaring, wrapping, as long as any lane has bits of its exponent left: a function of the module.
+std::string power_function(Ops& ops) {
+  std::string name = cat("integer_pow.", mangled(ops.dtype(), ops.lanes()));
+  const std::string& type = ops.type();
+  std::string bits = vector_type("i1", ops.lanes());
+  std::string any = ops.lanes() == 1 ? std::string("  %go = icmp ne ") + type + " %left.next, 0\n"
+                                     : cat("  %some = icmp ne ", type, " %left.next, zeroinitializer\n",
+                                           "  %packed = bitcast ", bits, " %some to i", num(ops.lanes()), "\n",
+                                           "  %go = icmp ne i", num(ops.lanes()), " %packed, 0\n");
   std::string one = ops.integer(1);
   std::string zero = ops.integer(0);
-  std::string result = one;
-  std::string square = base;
-  std::string left = exponent;
-  // Squares of even numbers vanish after log2(bits) steps, those of odd numbers have all bits of the exponent
-  // count: run over the whole width.
-  for (std::int64_t k = 0; k < bits; ++k) {
-    std::string odd = ops.icmp("ne", ops.binary("and", left, one), zero);
-    result = ops.select(odd, ops.binary("mul", result, square), result);
-    if (k + 1 < bits) {
-      square = ops.binary("mul", square, square);
-      left = ops.binary("lshr", left, one);
-    }
-  }
+  ops.code().helper(
+      name, cat("define internal ", type, " @", name, "(", type, " %base, ", type, " %exponent) #0 {\n",
+                "entry:\n  br label %step\nstep:\n",
+                "  %result = phi ", type, " [ ", one, ", %entry ], [ %result.next, %step ]\n",
+                "  %square = phi ", type, " [ %base, %entry ], [ %square.next, %step ]\n",
+                "  %left = phi ", type, " [ %exponent, %entry ], [ %left.next, %step ]\n",
+                "  %low = and ", type, " %left, ", one, "\n",
+                "  %odd = icmp ne ", type, " %low, ", zero, "\n",
+                "  %product = mul ", type, " %result, %square\n",
+                "  %result.next = select ", bits, " %odd, ", type, " %product, ", type, " %result\n",
+                "  %square.next = mul ", type, " %square, %square\n",
+                "  %left.next = lshr ", type, " %left, ", one, "\n", any,
+                "  br i1 %go, label %step, label %done\ndone:\n  ret ", type, " %result.next\n}\n"));
+  return name;
+}
+
+// Negative exponents give 0, except of 1 and -1.
+std::string integer_power(Ops& ops, const std::string& base, const std::string& exponent) {
+  std::string one = ops.integer(1);
+  std::string zero = ops.integer(0);
+  std::string result = ops.def(cat("call ", ops.type(), " @", power_function(ops), "(", ops.type(), " ", base, ", ",
+                                   ops.type(), " ", exponent, ")"));
   if (!ir::is_signed(ops.dtype())) return result;
   std::string odd = ops.icmp("ne", ops.binary("and", exponent, one), zero);
   std::string minus = ops.integer(-1);
