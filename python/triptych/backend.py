@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from . import names, reports
+from . import errors, names, reports
 from . import options as option_table
 from .reports import Fallback
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from torch.fx import GraphModule
 
 MODES = ("default",)
+# Reason codes of a call whose inputs a compiled variant was not made for.
+MISMATCH = ("runtime.input", "runtime.guard")
+OVERLAP = ("runtime.overlap", "normalize.overlapping_inputs")
 
 
 def triptych(
@@ -47,40 +50,57 @@ class GraphCompiler:
             node.op not in ("placeholder", "output", "get_attr") for node in gm.graph.nodes
         )
         self.record = reports.new_record(gm, captured_nodes)
-        self.variants: list[Any] = []
-        self.symbolic = any(isinstance(value, torch.SymInt) for value in example_inputs)
+        self.runs: list[
+            Callable[..., Any]
+        ] = []  # one per variant; the last may be the graph itself
 
     def compile(self, inputs: Sequence[Any]) -> Callable[..., Any]:
         """A callable for this graph: a compiled program, a chooser of variants, or the graph."""
         if fallback := self.refusal(inputs):
             self.fall_back(fallback)
             return self.gm.forward
-        variant = self.variant(inputs)
+        try:
+            variant = self.variant(inputs)
+        except errors.UnsupportedError:  # inputs that overlap: others may come
+            return self.call
         if variant is None:
             return self.gm.forward
-        self.variants.append(variant)
-        if not self.symbolic and not variant.has_guards:
-            return variant
-        return self.choose
+        self.runs.append(variant.run)
+        # What is static is guarded by Dynamo; symbolic sizes and overlapping memory are checked here.
+        return self.call if variant.has_guards or variant.mutates else variant.run
 
-    def choose(self, *inputs: Any) -> Any:
-        """Runs the first variant whose guards hold for these inputs."""
-        for variant in self.variants:
-            if variant is EAGER or variant.accepts(inputs):
-                return self.gm.forward(*inputs) if variant is EAGER else variant(*inputs)
-        if len(self.variants) >= self.options.max_variants:
+    def call(self, *inputs: Any) -> Any:
+        """Runs the first variant that these inputs fit, or compiles one for them."""
+        for run in self.runs:
+            try:
+                return run(*inputs)
+            except errors.TriptychError as error:  # raised before anything has run
+                if error.code in OVERLAP:
+                    return self.eager(inputs, error)
+                if error.code not in MISMATCH:
+                    raise
+        if len(self.runs) < self.options.max_variants:
+            try:
+                variant = self.variant(inputs)
+            except errors.UnsupportedError as error:
+                return self.eager(inputs, error)
+            self.runs.append(self.gm.forward if variant is None else variant.run)
+        else:
             self.fall_back(
                 Fallback(
                     "graph",
                     "backend.too_many_variants",
-                    f"{len(self.variants)} variants exist and none fits; others now run eagerly",
+                    f"{len(self.runs)} variants exist and none fits; others now run eagerly",
                     hint="raise the option max_variants, or mark fewer sizes as dynamic",
                 )
             )
-            self.variants.append(EAGER)
-        else:
-            self.variants.append(self.variant(inputs) or EAGER)
-        return self.choose(*inputs)
+            self.runs.append(self.gm.forward)
+        return self.runs[-1](*inputs)
+
+    def eager(self, inputs: Sequence[Any], error: errors.TriptychError) -> Any:
+        """This one call runs eagerly."""
+        self.fall_back(Fallback("graph", error.code, error.args[0], first_location(self.gm)))
+        return self.gm.forward(*inputs)
 
     def refusal(self, inputs: Sequence[Any]) -> Fallback | None:
         """Why this graph is not for the compiler at all, if so."""
@@ -100,8 +120,9 @@ class GraphCompiler:
         return None
 
     def variant(self, inputs: Sequence[Any]) -> Any:
-        """One compiled variant, or None when the graph has to run eagerly for these inputs."""
-        from . import errors, stages
+        """One compiled variant, or None when the graph has to run eagerly. Raises UnsupportedError
+        only for inputs that overlap, which says nothing about the graph."""
+        from . import stages
 
         try:
             return stages.compile_graph(self.gm, inputs, self.options, self.record)
@@ -121,9 +142,6 @@ class GraphCompiler:
 
     def fall_back(self, fallback: Fallback) -> None:
         reports.fall_back(self.record, fallback)
-
-
-EAGER = object()  # a variant that accepts everything and runs the captured graph
 
 
 def needs_gradients(gm: GraphModule, inputs: Sequence[Any]) -> bool:
