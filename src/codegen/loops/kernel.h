@@ -56,7 +56,7 @@ struct Buffer {
   enum class Kind : std::uint8_t {
     kInput, kOutput,
     kInOut,      // read and written at the same index by the same iteration only
-    kLocal,      // private to one iteration of the outermost loop; `extent` elements; scratch memory
+    kLocal,      // private to one iteration of the loops around all its uses; `extent` elements; scratch memory
     kWorkspace,  // shared between kernels of one program (partial results); an output for the planner
   };
   Kind kind = Kind::kInput;

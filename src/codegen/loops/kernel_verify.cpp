@@ -1,5 +1,6 @@
 // Checks a kernel against the rules at the head of kernel.h (1-5), and mapped kernels against M1-M4 there.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "codegen/loops/kernel.h"
@@ -17,6 +18,7 @@ class Verifier {
     for (Symbol symbol : kernel_.symbols) names_.insert(symbol);
     top_level();
     body(kernel_.body);
+    local_stores();
     for (const Buffer& buffer : kernel_.buffers) {
       if (buffer.kind == Buffer::Kind::kInput || buffer.kind == Buffer::Kind::kLocal) continue;
       const auto index = static_cast<std::uint32_t>(&buffer - &kernel_.buffers.items()[0]);
@@ -256,6 +258,7 @@ class Verifier {
     }
     if (buffer.kind == Buffer::Kind::kInOut) same_index(instruction.buffer, instruction.index);
     loaded_[id] = true;
+    if (buffer.kind == Buffer::Kind::kLocal) local_access(instruction.buffer);
   }
 
   void store(const Store& store) {
@@ -276,12 +279,39 @@ class Verifier {
     for (Symbol symbol : store.index.symbols()) {
       indirect = indirect || (!names_.contains(symbol) && scalar_of_symbol(symbol).has_value());
     }
-    const std::size_t first = buffer.kind == Buffer::Kind::kLocal ? 1 : 0;
-    for (std::size_t i = first; i < loops_.size() && !indirect; ++i) {
-      if (!store.index.depends_on(loops_[i]->variable) && loops_[i]->extent != SymExpr(1)) {
-        report("4", "iterations of " + loops_[i]->variable.str() + " store %" + buffer.name +
-                        " at the same index " + store.index.str());
+    if (indirect) return;
+    if (buffer.kind == Buffer::Kind::kLocal) {
+      local_access(store.buffer);
+      local_stores_.push_back({store, loops_});
+    } else {
+      distinct_indices(store, loops_, 0);
+    }
+  }
+
+  // Every loop from the `first` on writes elements of its own.
+  void distinct_indices(const Store& store, const std::vector<const Loop*>& loops, std::size_t first) {
+    for (std::size_t i = first; i < loops.size(); ++i) {
+      if (!store.index.depends_on(loops[i]->variable) && loops[i]->extent != SymExpr(1)) {
+        report("4", "iterations of " + loops[i]->variable.str() + " store %" +
+                        kernel_.buffers[store.buffer].name + " at the same index " + store.index.str());
       }
+    }
+  }
+
+  // A local is private to the loops that surround all of its uses: the iterations of those may reuse it.
+  void local_access(BufferId buffer) {
+    auto [found, fresh] = local_loops_.try_emplace(buffer.value, loops_);
+    std::vector<const Loop*>& common = found->second;
+    const std::size_t shorter = std::min(common.size(), loops_.size());
+    std::size_t same = 0;
+    while (same < shorter && common[same] == loops_[same]) ++same;
+    common.resize(same);
+  }
+
+  void local_stores() {
+    for (const auto& [store, loops] : local_stores_) {
+      const std::size_t common = local_loops_.at(store.buffer.value).size();
+      distinct_indices(store, loops, common);
     }
   }
 
@@ -318,6 +348,8 @@ class Verifier {
   std::set<std::pair<std::uint32_t, bool>> bounds_;  // scalar, made by max (else by min)
   std::vector<bool> stored_, loaded_;
   std::vector<std::optional<SymExpr>> store_index_;
+  std::map<std::uint32_t, std::vector<const Loop*>> local_loops_;
+  std::vector<std::pair<Store, std::vector<const Loop*>>> local_stores_;
   std::vector<Error> errors_;
 };
 

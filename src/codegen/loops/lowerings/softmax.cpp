@@ -30,7 +30,7 @@ SoftmaxRow open(LoweringContext& context) {
 // Exponentials are kept in a row-local buffer when elements of the row lie side by side.
 bool keeps_row(const LoweringContext& context, const SoftmaxRow& softmax) {
   const ir::TensorType& type = context.type(softmax.self);
-  if (softmax.dim >= type.sizes.size() || softmax.dim + 1 != type.sizes.size()) return false;
+  if (softmax.dim + 1 != type.sizes.size() || !is_one(type.strides[softmax.dim])) return false;
   const auto size = type.sizes[softmax.dim].as_constant();
   return size && *size > 1 && *size <= kLongestKeptRow;
 }
