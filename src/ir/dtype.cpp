@@ -102,12 +102,13 @@ bool is_signed(DType dtype) { return info(dtype).is_signed; }
 DType promote(DType a, DType b) {
   if (a == b) return a;
   TRIPTYCH_CHECK(!is_f8(a) && !is_f8(b), "8-bit floats do not promote");
+  const bool has_float = is_floating(a) || is_floating(b);
+  TRIPTYCH_CHECK(has_float || (!is_wide_unsigned(a) && !is_wide_unsigned(b)),
+                 "wide unsigned integers promote only with floats");
   if (is_complex(a) || is_complex(b)) return promote_complex(a, b);
   const Category high = std::max(info(a).category, info(b).category);
   if (info(a).category != info(b).category) return info(a).category == high ? a : b;
   if (high == Category::kFloat) return promote_floats(a, b);
-  TRIPTYCH_CHECK(!is_wide_unsigned(a) && !is_wide_unsigned(b),
-                 "wide unsigned integers do not promote with other integers");
   return promote_integers(a, b);
 }
 

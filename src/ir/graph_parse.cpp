@@ -300,22 +300,34 @@ class Parser {
     return {};
   }
 
-  // "# at model.py line 12 in layers.0 from add_1", each part optional.
+  // "# model.py:12 in layers.0 from add_1", each part optional; the file is quoted when it is no bare word.
   Status location(Node& node) {
     if (scanner_.line_ended() || !scanner_.accept("#")) return Unit{};
-    if (scanner_.accept("at")) {
-      TRIPTYCH_TRY(node.location.file, parse_word(scanner_));
-      TRIPTYCH_TRY([[maybe_unused]] const Unit keyword, scanner_.expect("line"));
-      TRIPTYCH_TRY(const std::int64_t line, scanner_.integer());
-      node.location.line = static_cast<int>(line);
+    while (!scanner_.line_ended()) {
+      const bool quoted = scanner_.peek() == '"';
+      TRIPTYCH_TRY(std::string word, parse_word(scanner_));
+      if (!quoted && word == "in") {
+        TRIPTYCH_TRY(node.location.module_path, parse_word(scanner_));
+      } else if (!quoted && word == "from") {
+        TRIPTYCH_TRY(node.origin, parse_word(scanner_));
+      } else {
+        TRIPTYCH_TRY([[maybe_unused]] const Unit parsed, file_and_line(std::move(word), quoted, node.location));
+      }
     }
-    if (!scanner_.line_ended() && scanner_.accept("in")) {
-      TRIPTYCH_TRY(node.location.module_path, parse_word(scanner_));
+    return Unit{};
+  }
+
+  Status file_and_line(std::string word, bool quoted, SourceLocation& location) {
+    if (!quoted) {
+      const std::size_t colon = word.rfind(':');
+      if (colon == std::string::npos) return scanner_.error("a location as 'file:line' in front of this");
+      scanner_.rewind(scanner_.position() - (word.size() - colon));
+      word.resize(colon);
     }
-    if (!scanner_.line_ended() && scanner_.accept("from")) {
-      TRIPTYCH_TRY(node.origin, parse_word(scanner_));
-    }
-    scanner_.rest_of_line();
+    TRIPTYCH_TRY([[maybe_unused]] const Unit separator, scanner_.expect(":"));
+    TRIPTYCH_TRY(const std::int64_t line, scanner_.integer());
+    location.file = std::move(word);
+    location.line = static_cast<int>(line);
     return Unit{};
   }
 

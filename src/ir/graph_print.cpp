@@ -153,9 +153,9 @@ class Printer {
     if (where.file.empty() && where.module_path.empty() && node.origin.empty()) return;
     out_ += "  #";
     if (!where.file.empty()) {
-      out_ += " at ";
+      out_ += ' ';
       append_word(where.file, out_);
-      out_ += " line " + std::to_string(where.line);
+      out_ += ":" + std::to_string(where.line);
     }
     if (!where.module_path.empty()) {
       out_ += " in ";

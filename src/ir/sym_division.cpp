@@ -2,7 +2,7 @@
 //
 // Examples (b a positive constant):
 //   (8*s0 + s1 + 5)//4    ->  2*s0 + (s1 + 1)//4 + 1
-//   (4*s0 + 6)//8         ->  (2*s0 + 3)//4
+//   (4*s0 + 6)//8         ->  (s0 + 1)//2
 //   -(-s0//4)             ->  (s0 + 3)//4            a ceiling division has one form
 //   (s0//4)//2            ->  s0//8
 //   mod(4*s0 + 6, 8)      ->  4*mod(s0 + 1, 2) + 2

@@ -92,18 +92,27 @@ class Parser {
   }
 
   Result<SymExpr> factor() {
-    const char next = scanner_.peek();
-    if (next >= '0' && next <= '9') return number();
-    if (next == '-') {
+    bool negative = false;
+    while (scanner_.peek() == '-') {
       const std::size_t sign_at = scanner_.position();
       scanner_.accept("-");
-      if (scanner_.adjacent() && scanner_.peek() >= '0' && scanner_.peek() <= '9') {
+      if (scanner_.adjacent() && next_is_digit()) {
         scanner_.rewind(sign_at);  // the most negative number needs its sign to be read
-        return number();
+        break;
       }
-      TRIPTYCH_TRY(const SymExpr negated, factor());
-      return -negated;
+      negative = !negative;
     }
+    TRIPTYCH_TRY(SymExpr out, unsigned_factor());
+    return negative ? -out : out;
+  }
+
+  bool next_is_digit() {
+    const char next = scanner_.peek();
+    return next >= '0' && next <= '9';
+  }
+
+  Result<SymExpr> unsigned_factor() {
+    if (next_is_digit() || scanner_.peek() == '-') return number();
     if (scanner_.accept("(")) {
       TRIPTYCH_TRY(SymExpr inner, sum());
       TRIPTYCH_TRY([[maybe_unused]] const Unit closed, scanner_.expect(")"));

@@ -96,7 +96,8 @@ Result<std::int64_t> Scanner::integer() {
 
 Result<double> Scanner::number() {
   if (accept("nan")) {
-    if (!accept(":0x")) return std::numeric_limits<double>::quiet_NaN();
+    if (!text_.substr(position_).starts_with(":0x")) return std::numeric_limits<double>::quiet_NaN();
+    position_ += 3;
     std::uint64_t bits = 0;
     const char* begin = text_.data() + position_;
     const auto [end, failure] = std::from_chars(begin, text_.data() + text_.size(), bits, 16);
