@@ -4,4 +4,5 @@ NB_MODULE(_C, module) {
   using namespace triptych::bindings;
   bind_errors(module);
   bind_ir(module);
+  bind_writers(module);
 }
