@@ -89,7 +89,7 @@ class Fuser {
       const std::vector<NodeIndex> readers = graph_.readers(value);
       std::size_t tried = 0;
       for (std::size_t i = readers.size(); i-- > 0 && tried < kSiblingsTried;) {
-        if (readers[i] == at || !graph_.node(readers[i]).is_kernel) continue;
+        if (readers[i] >= at || !graph_.node(readers[i]).is_kernel) continue;  // later ones will try
         ++tried;
         if (std::find(result.begin(), result.end(), readers[i]) == result.end()) result.push_back(readers[i]);
       }
@@ -154,7 +154,7 @@ class Fuser {
       why = "L3: the value is read through a view of another dtype";
       return false;
     }
-    why = profit_.too_large(from, to);
+    why = too_large(producer, consumer);
     if (!why.empty()) return false;
     bool kept = false;
     for (ValueId value : graph_.node(producer).outputs) {
@@ -171,6 +171,11 @@ class Fuser {
       return true;
     }
     return false;
+  }
+
+  std::string too_large(NodeIndex a, NodeIndex b) {
+    const auto buffers = [&](NodeIndex i) { return graph_.node(i).inputs.size() + graph_.node(i).outputs.size(); };
+    return profit_.too_large(graph_.node(a).group, graph_.node(b).group, buffers(a) + buffers(b));
   }
 
   // One kernel of both, by the first way that is legal.
@@ -291,6 +296,20 @@ class Fuser {
     graph_.node(consumer).group = std::move(joint);
     graph_.merge(producer, consumer, position);
     ++versions_[consumer];
+    drop_dead_stores(consumer);
+  }
+
+  // Values that only this kernel used: nothing reads their memory any more.
+  void drop_dead_stores(NodeIndex at) {
+    Group& group = graph_.node(at).group;
+    bool any = false;
+    for (ValueId value : graph_.node(at).outputs) any = any || !graph_.needed_outside(value, at, at);
+    if (!any) return;
+    remove_stores(group.kernel, [&](BufferId id) {
+      const ValueId value = group.values[id.value];
+      return !value.valid() || graph_.needed_outside(value, at, at);
+    });
+    graph_.refresh(at);
   }
 
   // Puts the producer's work into the consumer and lets the producer live as long as others read it.
@@ -322,7 +341,7 @@ class Fuser {
     Group& second = graph_.node(at).group;
     const auto value = shared_input(sibling, at, why);
     if (!value) return false;
-    why = profit_.too_large(first, second);
+    why = too_large(sibling, at);
     if (!why.empty()) return false;
     const auto position = place(sibling, at, why);
     if (!position) return false;
@@ -380,10 +399,7 @@ class Fuser {
   void tidy(NodeIndex at) {
     Group& group = graph_.node(at).group;
     Kernel& kernel = group.kernel;
-    remove_stores(kernel, [&](BufferId id) {
-      const ValueId value = group.values[id.value];
-      return !value.valid() || graph_.needed_outside(value, at, at);
-    });
+    drop_dead_stores(at);
     if (!options_.eager_rounding) remove_rounding(kernel);
     eliminate_common(kernel);
     if (!group.pointwise) {

@@ -86,8 +86,8 @@ double Profitability::recompute_factor(Group& host, ValueId value) const {
   return factor;
 }
 
-std::string Profitability::too_large(const Group& a, const Group& b) const {
-  if (a.kernel.buffers.size() + b.kernel.buffers.size() > kMaxBuffers) return "too many buffers for one kernel";
+std::string Profitability::too_large(const Group& a, const Group& b, std::size_t buffers) const {
+  if (buffers > kMaxBuffers) return "too many buffers for one kernel";
   // Counting scalars ever made is an upper bound that costs nothing.
   if (a.kernel.num_scalars + b.kernel.num_scalars <= kMaxInstructions) return {};
   if (count_instructions(a) + count_instructions(b) > kMaxInstructions) return "too many instructions for one kernel";

@@ -31,7 +31,7 @@ class Profitability {
   // hoisting moves out of inner loops does not count.
   double recompute_factor(Group& host, ValueId value) const;
   // Too large to be one kernel: registers, compile time. Empty when fine, else why.
-  std::string too_large(const Group& a, const Group& b) const;
+  std::string too_large(const Group& a, const Group& b, std::size_t buffers) const;
   std::int64_t local_limit() const { return traits_.l2_bytes / 2; }
 
  private:

@@ -1,0 +1,232 @@
+// Fusion and mapping against the reference interpreter.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "codegen/loops/fuse.h"
+#include "codegen/loops/lower.h"
+#include "codegen/mapping/map.h"
+#include "golden.h"
+#include "small_graph.h"
+
+using namespace triptych;           // NOLINT: test file
+using namespace triptych::testing;  // NOLINT
+
+namespace {
+
+mapping::Traits traits() {
+  mapping::Traits result;
+  result.vector_bytes = 64;
+  return result;
+}
+
+struct Compiled {
+  loops::LoopProgram lowered, fused, mapped;
+  std::vector<loops::FusionDecision> log;
+};
+
+Compiled compile(const SmallGraph& g) {
+  Compiled result;
+  result.lowered = loops::lower(g.graph).value();
+  loops::FuseOptions options;
+  options.log = &result.log;
+  result.fused = loops::fuse(loops::lower(g.graph).value(), traits(), options).value();
+  result.mapped = mapping::map_to_machine(result.fused, traits()).value();
+  return result;
+}
+
+bool close(double a, double b, double tolerance) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) == std::isnan(b);
+  if (std::isinf(a) || std::isinf(b)) return a == b;
+  return std::fabs(a - b) <= tolerance * (1 + std::fabs(b));
+}
+
+// Fused and mapped programs compute what the lowered one does. Empty, or what differs.
+std::string differences(const SmallGraph& g, const Compiled& compiled, double tolerance) {
+  Memory expected = fill_inputs(g.graph, 7);
+  run_program(compiled.lowered, expected);
+  for (const auto* program : {&compiled.fused, &compiled.mapped}) {
+    if (std::string complaint = verify_all(*program); !complaint.empty()) return complaint;
+    Memory actual = fill_inputs(g.graph, 7);
+    run_program(*program, actual);
+    for (const ir::Output& output : g.graph.outputs()) {
+      const auto want = read_value(compiled.lowered, expected, output.value);
+      const auto got = read_value(*program, actual, output.value);
+      for (std::size_t i = 0; i < want.size(); ++i) {
+        if (close(got[i], want[i], tolerance)) continue;
+        return "output " + g.graph.value(output.value).name + "[" + std::to_string(i) + "] is " +
+               std::to_string(got[i]) + ", expected " + std::to_string(want[i]) + "\n" + print_kernels(*program);
+      }
+    }
+  }
+  return {};
+}
+
+std::string explain(const Compiled& compiled) {
+  std::string text = print_kernels(compiled.fused);
+  for (const auto& decision : compiled.log) {
+    text += "# " + decision.producer + " + " + decision.consumer + (decision.fused ? ": fused, " : ": apart, ") +
+            decision.reason + "\n";
+  }
+  return text;
+}
+
+void check(const SmallGraph& g, std::size_t kernels, double tolerance = 1e-5) {
+  const Compiled compiled = compile(g);
+  INFO(explain(compiled));
+  CHECK(differences(g, compiled, tolerance) == "");
+  CHECK(count_kernels(compiled.fused) == kernels);
+}
+
+}  // namespace
+
+TEST_CASE("a chain of pointwise ops is one kernel") {
+  SmallGraph g;
+  auto x = g.input({8, 16});
+  auto y = x;
+  for (int i = 0; i < 20; ++i) y = g.unary(i % 2 == 0 ? "aten.tanh.default" : "aten.neg.default", g.binary("aten.add.Tensor", y, x));
+  g.output(y);
+  check(g, 1);
+}
+
+TEST_CASE("a value needed outside is stored too") {
+  SmallGraph g;
+  auto x = g.input({8, 16});
+  auto y = g.unary("aten.exp.default", x);
+  g.output(y);
+  g.output(g.unary("aten.neg.default", y));
+  check(g, 1);
+}
+
+TEST_CASE("bias broadcast over rows") {
+  SmallGraph g;
+  auto x = g.input({8, 16});
+  auto bias = g.input({16});
+  auto y = g.binary("aten.add.Tensor", x, bias);
+  g.output(g.unary("aten.gelu.default", y));
+  check(g, 1);
+}
+
+TEST_CASE("softmax written out is one kernel") {
+  SmallGraph g;
+  auto x = g.input({6, 40});
+  auto top = g.reduce("aten.amax.default", x, {1}, true);
+  auto e = g.unary("aten.exp.default", g.binary("aten.sub.Tensor", x, top));
+  auto sum = g.reduce("aten.sum.dim_IntList", e, {1}, true);
+  g.output(g.binary("aten.div.Tensor", e, sum));
+  check(g, 1);
+}
+
+TEST_CASE("softmax with a prologue and an epilogue") {
+  SmallGraph g;
+  auto x = g.input({3, 6, 40});
+  auto mask = g.input({6, 40});
+  auto y = g.softmax(g.binary("aten.add.Tensor", g.scaled(x, 0.25), mask), 2);
+  g.output(g.cast(y, DType::kBF16));
+  check(g, 1, 1e-2);
+}
+
+TEST_CASE("residual add, layer norm and cast are one kernel") {
+  SmallGraph g;
+  auto a = g.input({4, 8, 32});
+  auto b = g.input({4, 8, 32});
+  auto w = g.input({32});
+  auto bias = g.input({32});
+  auto x = g.binary("aten.add.Tensor", a, b);
+  g.output(x);
+  g.output(g.cast(g.layer_norm(x, w, bias), DType::kBF16));
+  check(g, 1, 1e-2);
+}
+
+TEST_CASE("an expensive row is held, not recomputed") {
+  SmallGraph g;
+  auto x = g.input({8, 32});
+  auto w = g.input({32});
+  auto bias = g.input({32});
+  g.output(g.layer_norm(g.unary("aten.gelu.default", x), w, bias));
+  const Compiled compiled = compile(g);
+  INFO(explain(compiled));
+  CHECK(differences(g, compiled, 1e-5) == "");
+  CHECK(count_kernels(compiled.fused) == 1);
+  CHECK(print_kernels(compiled.fused).find("local") != std::string::npos);
+}
+
+TEST_CASE("views between kernels cost nothing") {
+  SmallGraph g;
+  auto x = g.input({4, 6, 8});
+  auto y = g.unary("aten.exp.default", x);
+  auto z = g.unary("aten.neg.default", g.view(y, {24, 8}));
+  g.output(g.unary("aten.relu.default", g.permute(g.view(z, {4, 6, 8}), {0, 2, 1})));
+  check(g, 1);
+}
+
+TEST_CASE("a bias before a transposed copy") {
+  SmallGraph g;
+  auto x = g.input({4, 6, 8});
+  auto bias = g.input({8});
+  auto y = g.binary("aten.add.Tensor", x, bias);
+  g.output(g.clone(g.permute(y, {2, 0, 1})));
+  check(g, 1);
+}
+
+TEST_CASE("slices of one producer") {
+  SmallGraph g;
+  auto x = g.input({6, 24});
+  auto bias = g.input({24});
+  auto y = g.binary("aten.add.Tensor", x, bias);
+  auto a = g.slice(y, 1, 0, 12);
+  auto b = g.slice(y, 1, 12, 24);
+  g.output(g.binary("aten.mul.Tensor", a, g.unary("aten.sigmoid.default", b)));
+  check(g, 1);
+}
+
+TEST_CASE("concatenation takes its pieces in") {
+  SmallGraph g;
+  auto x = g.input({6, 8});
+  auto a = g.slice(x, 1, 0, 4);
+  auto b = g.slice(x, 1, 4, 8);
+  auto rotated = g.cat({g.unary("aten.neg.default", b), a}, 1);
+  auto cosine = g.input({6, 8});
+  auto sine = g.input({6, 8});
+  g.output(g.binary("aten.add.Tensor", g.binary("aten.mul.Tensor", x, cosine),
+                    g.binary("aten.mul.Tensor", rotated, sine)));
+  const Compiled compiled = compile(g);
+  INFO(explain(compiled));
+  CHECK(differences(g, compiled, 1e-5) == "");
+  CHECK(count_kernels(compiled.fused) <= 2);
+}
+
+TEST_CASE("a call between two kernels keeps them apart") {
+  SmallGraph g;
+  auto x = g.input({8, 8});
+  auto y = g.unary("aten.exp.default", x);
+  auto z = g.mm(y, x);
+  g.output(g.binary("aten.add.Tensor", y, z));
+  check(g, 2, 1e-4);
+}
+
+TEST_CASE("a full reduction and its use") {
+  SmallGraph g;
+  auto x = g.input({40, 50});
+  auto total = g.reduce("aten.sum.dim_IntList", g.binary("aten.mul.Tensor", x, x), {0, 1}, false);
+  g.output(g.unary("aten.sqrt.default", total));
+  check(g, 1, 1e-4);
+}
+
+TEST_CASE("column reductions with prologue") {
+  SmallGraph g;
+  auto x = g.input({40, 50});
+  auto y = g.input({40, 50});
+  g.output(g.scaled(g.reduce("aten.sum.dim_IntList", g.binary("aten.mul.Tensor", x, y), {0}, false), 0.5));
+  check(g, 1, 1e-4);
+}
+
+TEST_CASE("siblings over one input") {
+  SmallGraph g;
+  auto x = g.input({16, 64});
+  g.output(g.unary("aten.exp.default", x));
+  g.output(g.unary("aten.sin.default", x));
+  g.output(g.reduce("aten.amax.default", x, {1}, false));
+  g.output(g.reduce("aten.sum.dim_IntList", x, {1}, false));
+  check(g, 1);
+}

@@ -1,0 +1,362 @@
+#include "small_graph.h"
+
+#include <algorithm>
+#include <random>
+
+#include "codegen/loops/interpreter.h"
+#include "codegen/loops/scalar_eval.h"
+#include "ops/op_table.h"
+
+namespace triptych::testing {
+namespace {
+
+using ir::Argument;
+using ir::SymExpr;
+using ir::TensorType;
+
+Argument list(const Sizes& items) {
+  ir::ArgumentList result;
+  for (std::int64_t item : items) result.items.emplace_back(item);
+  return result;
+}
+
+std::int64_t wrap(std::int64_t dim, std::size_t rank) {
+  return dim < 0 ? dim + static_cast<std::int64_t>(rank) : dim;
+}
+
+std::int64_t count(const Sizes& sizes) {
+  std::int64_t product = 1;
+  for (std::int64_t size : sizes) product *= size;
+  return product;
+}
+
+}  // namespace
+
+TensorType SmallGraph::type(const Sizes& sizes, DType dtype) const {
+  TensorType result;
+  result.dtype = dtype;
+  std::int64_t stride = 1;
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    result.sizes.insert(result.sizes.begin(), SymExpr(sizes[i]));
+    result.strides.insert(result.strides.begin(), SymExpr(stride));
+    stride *= std::max<std::int64_t>(sizes[i], 1);
+  }
+  return result;
+}
+
+Sizes SmallGraph::sizes(ValueId x) const {
+  Sizes result;
+  for (const SymExpr& size : graph.tensor(x).sizes) result.push_back(size.constant());
+  return result;
+}
+
+bool SmallGraph::contiguous(ValueId x) const {
+  return graph.tensor(x).strides == type(sizes(x), DType::kF32).strides;
+}
+
+ValueId SmallGraph::input(const Sizes& sizes, DType dtype, const Sizes& strides) {
+  TensorType result = type(sizes, dtype);
+  for (std::size_t i = 0; i < strides.size(); ++i) result.strides[i] = SymExpr(strides[i]);
+  const std::string name = "x" + std::to_string(graph.inputs().size());
+  return graph.add_input(ir::Input::Kind::kUser, name, result);
+}
+
+ValueId SmallGraph::call(std::string_view op, std::map<std::string, Argument> given, TensorType type) {
+  const ops::OpInfo* row = ops::find(op);
+  TRIPTYCH_CHECK(row != nullptr, "the op is in the table");
+  const ir::Target* target = ops::target(row->op);
+  std::vector<Argument> args;
+  for (const ir::SchemaArgument& argument : target->schema->arguments) {
+    const auto found = given.find(argument.name);
+    args.push_back(found != given.end() ? found->second
+                                        : argument.default_value.value_or(Argument(ir::None{})));
+  }
+  std::vector<ir::ValueType> results = {type};
+  for (std::size_t i = 1; i < target->schema->returns.size(); ++i) {  // layer norm: mean and rstd
+    TensorType moment = type;
+    moment.sizes.back() = SymExpr(1);
+    Sizes moment_sizes;
+    for (const SymExpr& size : moment.sizes) moment_sizes.push_back(size.constant());
+    results.emplace_back(this->type(moment_sizes, type.dtype));
+  }
+  const ir::NodeId node = graph.add_node(target, std::move(args), std::move(results));
+  return graph.node(node).results[0];
+}
+
+ValueId SmallGraph::unary(std::string_view op, ValueId x) {
+  return call(op, {{"self", x}}, type(sizes(x), graph.tensor(x).dtype));
+}
+
+ValueId SmallGraph::binary(std::string_view op, ValueId a, ValueId b) {
+  const Sizes x = sizes(a);
+  const Sizes y = sizes(b);
+  Sizes result(std::max(x.size(), y.size()), 1);
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    const std::int64_t p = i < x.size() ? x[x.size() - 1 - i] : 1;
+    const std::int64_t q = i < y.size() ? y[y.size() - 1 - i] : 1;
+    result[result.size() - 1 - i] = p == 1 ? q : p;
+  }
+  return call(op, {{"self", a}, {"other", b}}, type(result, graph.tensor(a).dtype));
+}
+
+ValueId SmallGraph::scaled(ValueId x, double factor) {
+  return call("aten.mul.Scalar", {{"self", x}, {"other", factor}}, type(sizes(x), graph.tensor(x).dtype));
+}
+
+ValueId SmallGraph::reduce(std::string_view op, ValueId x, const Sizes& dims, bool keepdim) {
+  Sizes result;
+  const Sizes from = sizes(x);
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const bool reduced = std::any_of(dims.begin(), dims.end(), [&](std::int64_t d) {
+      return wrap(d, from.size()) == static_cast<std::int64_t>(i);
+    });
+    if (!reduced) result.push_back(from[i]);
+    if (reduced && keepdim) result.push_back(1);
+  }
+  return call(op, {{"self", x}, {"dim", list(dims)}, {"keepdim", keepdim}},
+              type(result, graph.tensor(x).dtype));
+}
+
+ValueId SmallGraph::softmax(ValueId x, std::int64_t dim) {
+  return call("aten._softmax.default", {{"self", x}, {"dim", dim}, {"half_to_float", false}},
+              type(sizes(x), graph.tensor(x).dtype));
+}
+
+ValueId SmallGraph::layer_norm(ValueId x, ValueId weight, ValueId bias) {
+  return call("aten.native_layer_norm.default",
+              {{"input", x}, {"normalized_shape", list({sizes(x).back()})}, {"weight", weight},
+               {"bias", bias}, {"eps", 1e-5}},
+              type(sizes(x), graph.tensor(x).dtype));
+}
+
+ValueId SmallGraph::cast(ValueId x, DType dtype) {
+  return call("aten._to_copy.default", {{"self", x}, {"dtype", dtype}}, type(sizes(x), dtype));
+}
+
+ValueId SmallGraph::clone(ValueId x) {
+  return call("aten.clone.default", {{"self", x}, {"memory_format", ir::MemoryFormat::kContiguous}},
+              type(sizes(x), graph.tensor(x).dtype));
+}
+
+ValueId SmallGraph::cat(const std::vector<ValueId>& xs, std::int64_t dim) {
+  ir::ArgumentList tensors;
+  Sizes result = sizes(xs[0]);
+  const auto at = static_cast<std::size_t>(wrap(dim, result.size()));
+  result[at] = 0;
+  for (ValueId x : xs) {
+    tensors.items.emplace_back(x);
+    result[at] += sizes(x)[at];
+  }
+  return call("aten.cat.default", {{"tensors", tensors}, {"dim", dim}}, type(result, graph.tensor(xs[0]).dtype));
+}
+
+ValueId SmallGraph::mm(ValueId a, ValueId b) {
+  return call("aten.mm.default", {{"self", a}, {"mat2", b}},
+              type({sizes(a)[0], sizes(b)[1]}, graph.tensor(a).dtype));
+}
+
+ValueId SmallGraph::as_view(std::string_view op, std::map<std::string, Argument> args, TensorType type) {
+  return call(op, std::move(args), std::move(type));
+}
+
+ValueId SmallGraph::view(ValueId x, const Sizes& to) {
+  TensorType result = type(to, graph.tensor(x).dtype);
+  result.storage_offset = graph.tensor(x).storage_offset;
+  return as_view("aten.view.default", {{"self", x}, {"size", list(to)}}, result);
+}
+
+ValueId SmallGraph::permute(ValueId x, const Sizes& dims) {
+  TensorType result = graph.tensor(x);
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    result.sizes[i] = graph.tensor(x).sizes[static_cast<std::size_t>(dims[i])];
+    result.strides[i] = graph.tensor(x).strides[static_cast<std::size_t>(dims[i])];
+  }
+  return as_view("aten.permute.default", {{"self", x}, {"dims", list(dims)}}, result);
+}
+
+ValueId SmallGraph::slice(ValueId x, std::int64_t dim, std::int64_t start, std::int64_t end) {
+  TensorType result = graph.tensor(x);
+  const auto at = static_cast<std::size_t>(dim);
+  result.sizes[at] = SymExpr(end - start);
+  result.storage_offset += SymExpr(start) * result.strides[at];
+  return as_view("aten.slice.Tensor", {{"self", x}, {"dim", dim}, {"start", start}, {"end", end}}, result);
+}
+
+ValueId SmallGraph::expand(ValueId x, const Sizes& to) {
+  TensorType result = graph.tensor(x);
+  const std::size_t added = to.size() - result.sizes.size();
+  result.sizes.insert(result.sizes.begin(), added, SymExpr(1));
+  result.strides.insert(result.strides.begin(), added, SymExpr(0));
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    if (result.sizes[i] == SymExpr(to[i])) continue;
+    result.sizes[i] = SymExpr(to[i]);
+    result.strides[i] = SymExpr(0);
+  }
+  return as_view("aten.expand.default", {{"self", x}, {"size", list(to)}}, result);
+}
+
+void SmallGraph::output(ValueId x) {
+  ir::Output result;
+  result.value = x;
+  graph.outputs().push_back(result);
+}
+
+namespace {
+
+std::int64_t extent(const TensorType& type) {
+  std::int64_t last = 0;
+  for (std::size_t i = 0; i < type.sizes.size(); ++i) {
+    if (type.sizes[i].constant() == 0) return 0;
+    last += (type.sizes[i].constant() - 1) * type.strides[i].constant();
+  }
+  return last + 1;
+}
+
+class Runner {
+ public:
+  Runner(const loops::LoopProgram& program, Memory& memory) : program_(program), memory_(memory) {
+    for (const loops::Item& item : program.items) {
+      if (const auto* view = std::get_if<loops::ViewItem>(&item)) base_[view->value] = view->base;
+    }
+  }
+
+  ValueId root(ValueId value) const {
+    for (auto found = base_.find(value); found != base_.end(); found = base_.find(value)) value = found->second;
+    return value;
+  }
+
+  char* data(ValueId value) {
+    const ValueId owner = root(value);
+    const TensorType& type = program_.graph.tensor(value);
+    const TensorType& whole = program_.graph.tensor(owner);
+    auto& bytes = memory_[owner];
+    if (bytes.empty()) {
+      bytes.assign(static_cast<std::size_t>(extent(whole) * ir::dtype_bytes(whole.dtype)), 0x7b);
+    }
+    const std::int64_t offset = (type.storage_offset - whole.storage_offset).constant();
+    return bytes.data() + offset * ir::dtype_bytes(type.dtype);
+  }
+
+  void run() {
+    for (const loops::Item& item : program_.items) {
+      if (const auto* kernel = std::get_if<loops::KernelItem>(&item)) {
+        run_kernel(*kernel);
+      } else if (const auto* external = std::get_if<loops::ExternalItem>(&item)) {
+        run_external(program_.graph.node(external->node));
+      }
+    }
+  }
+
+ private:
+  void run_kernel(const loops::KernelItem& item) {
+    std::vector<void*> pointers;
+    for (ValueId value : item.buffers) data(value);  // allocate all before taking addresses
+    for (ValueId value : item.buffers) pointers.push_back(data(value));
+    std::int32_t error = 0;
+    const Status status = loops::interpret(item.kernel, pointers, {}, error);
+    TRIPTYCH_CHECK(status.ok(), status.ok() ? "" : status.error().describe() + "\n" + print(item.kernel));
+    TRIPTYCH_CHECK(error == 0, "no check failed");
+  }
+
+  void run_external(const ir::Node& node) {
+    TRIPTYCH_CHECK(node.target->name == "aten.mm.default", "run_program knows " + node.target->name);
+    const ValueId a = node.args[0].get<ValueId>();
+    const ValueId b = node.args[1].get<ValueId>();
+    const TensorType& x = program_.graph.tensor(a);
+    const TensorType& y = program_.graph.tensor(b);
+    const TensorType& z = program_.graph.tensor(node.results[0]);
+    for (std::int64_t i = 0; i < x.sizes[0].constant(); ++i) {
+      for (std::int64_t j = 0; j < y.sizes[1].constant(); ++j) {
+        double sum = 0;
+        for (std::int64_t k = 0; k < y.sizes[0].constant(); ++k) {
+          sum += at(a, i * x.strides[0].constant() + k * x.strides[1].constant()) *
+                 at(b, k * y.strides[0].constant() + j * y.strides[1].constant());
+        }
+        loops::store_scalar(data(node.results[0]), i * z.strides[0].constant() + j, z.dtype, {sum, 0});
+      }
+    }
+  }
+
+  double at(ValueId value, std::int64_t index) {
+    return loops::load_scalar(data(value), index, program_.graph.tensor(value).dtype).number;
+  }
+
+  const loops::LoopProgram& program_;
+  Memory& memory_;
+  std::map<ValueId, ValueId> base_;
+};
+
+}  // namespace
+
+Memory fill_inputs(const ir::Graph& graph, std::uint32_t seed) {
+  Memory memory;
+  std::mt19937 random(seed);
+  for (const ir::Input& input : graph.inputs()) {
+    const TensorType& type = graph.tensor(input.value);
+    auto& bytes = memory[input.value];
+    bytes.resize(static_cast<std::size_t>(extent(type) * ir::dtype_bytes(type.dtype)));
+    for (std::int64_t i = 0; i < extent(type); ++i) {
+      const double number = static_cast<double>(random() % 4001) / 1000.0 - 2.0;
+      const auto integer = static_cast<std::int64_t>(random() % 4);
+      loops::store_scalar(bytes.data(), i, type.dtype, {number, integer});
+    }
+  }
+  return memory;
+}
+
+void run_program(const loops::LoopProgram& program, Memory& memory) { Runner(program, memory).run(); }
+
+std::vector<double> read_value(const loops::LoopProgram& program, const Memory& memory, ValueId value) {
+  Memory copy = memory;
+  Runner runner(program, copy);
+  const char* data = runner.data(value);
+  const TensorType& type = program.graph.tensor(value);
+  Sizes sizes;
+  for (const SymExpr& size : type.sizes) sizes.push_back(size.constant());
+  std::vector<double> result;
+  for (std::int64_t flat = 0; flat < count(sizes); ++flat) {
+    std::int64_t index = 0;
+    std::int64_t rest = flat;
+    for (std::size_t d = sizes.size(); d-- > 0;) {
+      index += rest % sizes[d] * type.strides[d].constant();
+      rest /= sizes[d];
+    }
+    const loops::ScalarValue element = loops::load_scalar(data, index, type.dtype);
+    result.push_back(ir::is_floating(type.dtype) ? element.number : static_cast<double>(element.integer));
+  }
+  return result;
+}
+
+std::size_t count_kernels(const loops::LoopProgram& program) {
+  return static_cast<std::size_t>(std::count_if(program.items.begin(), program.items.end(), [](const auto& item) {
+    return std::holds_alternative<loops::KernelItem>(item);
+  }));
+}
+
+std::string verify_all(const loops::LoopProgram& program) {
+  for (const loops::Item& item : program.items) {
+    const auto* kernel = std::get_if<loops::KernelItem>(&item);
+    if (kernel == nullptr) continue;
+    const auto errors = loops::verify_kernel(kernel->kernel);
+    if (!errors.empty()) return errors[0].describe() + "\n" + print(kernel->kernel);
+    const std::string text = print(kernel->kernel);
+    const auto parsed = loops::parse_kernel(text);
+    if (!parsed.ok()) return parsed.error().describe() + "\n" + text;
+    if (print(parsed.value()) != text) return "does not round-trip\n" + text;
+  }
+  return {};
+}
+
+std::string print_kernels(const loops::LoopProgram& program) {
+  std::string text;
+  for (const loops::Item& item : program.items) {
+    if (const auto* kernel = std::get_if<loops::KernelItem>(&item)) {
+      text += print(kernel->kernel);
+    } else if (const auto* external = std::get_if<loops::ExternalItem>(&item)) {
+      text += "external " + program.graph.node(external->node).target->name + "\n";
+    }
+  }
+  return text;
+}
+
+}  // namespace triptych::testing
