@@ -66,7 +66,7 @@ class GraphCompiler:
         if variant is None:
             return self.gm.forward
         self.runs.append(variant.run)
-        # What is static is guarded by Dynamo; symbolic sizes and overlapping memory are checked here.
+        # Dynamo guards what is static; symbolic sizes and overlapping memory are checked here.
         return self.call if variant.has_guards or variant.mutates else variant.run
 
     def call(self, *inputs: Any) -> Any:
