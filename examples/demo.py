@@ -10,8 +10,8 @@ import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
 import triptych
+from triptych.captured import captured_text
 from triptych.explain import graph_lines
-from triptych.fx_bridge import captured_text
 from triptych.reports import recording
 
 

@@ -16,20 +16,28 @@ versions.check()
 
 # Modules that share their name with a function are imported here: a first import later would put
 # the module in the function's place. All are light; torch._dynamo and llvmlite load when used.
+from . import errors  # noqa: E402
+from ._C import Graph  # noqa: E402
+from .captured import from_fx  # noqa: E402
 from .compile import compile, list_backends, list_modes, reset  # noqa: E402
 from .explain import explain  # noqa: E402
+from .fx_bridge import to_fx  # noqa: E402
 from .options import configure, list_options  # noqa: E402
 from .reports import counters  # noqa: E402
 
 __version__ = versions.VERSION
 __all__ = [
+    "Graph",
     "__version__",
     "compile",
     "configure",
     "counters",
+    "errors",
     "explain",
+    "from_fx",
     "list_backends",
     "list_modes",
     "list_options",
     "reset",
+    "to_fx",
 ]

@@ -159,7 +159,7 @@ def needs_gradients(gm: GraphModule, inputs: Sequence[Any]) -> bool:
 
 def first_location(gm: GraphModule) -> str:
     """The user's "file:line" of the first node that has one."""
-    from .fx_bridge import node_location
+    from .captured import node_location
 
     for node in gm.graph.nodes:
         if node.op != "placeholder" and (location := node_location(node)):

@@ -1,4 +1,4 @@
-"""Captured graphs from `torch.fx`, and normalized graphs back to it."""
+"""Normalized graphs as `torch.fx` modules of ATen calls."""
 
 from __future__ import annotations
 
@@ -12,46 +12,6 @@ if TYPE_CHECKING:
     from torch.fx import GraphModule, Node
 
     from . import _C
-
-_FRAME = re.compile(r'File "([^"]+)", line (\d+)')
-
-
-def node_location(node: Node) -> str:
-    """The user's "file:line" that made this node: the innermost frame of its trace, "" if none."""
-    frames = _FRAME.findall(node.meta.get("stack_trace") or "")
-    return f"{frames[-1][0]}:{frames[-1][1]}" if frames else ""
-
-
-def module_path(node: Node) -> str:
-    """The dotted path of the innermost module that made this node, "" if none."""
-    stack = node.meta.get("nn_module_stack") or {}
-    path = [entry[0] for entry in stack.values()][-1:]
-    return re.sub(r"\['?(\w+)'?\]", r".\1", path[0]).removeprefix("L.self.") if path else ""
-
-
-def target_name(node: Node) -> str:
-    """The public dotted name that a captured node calls."""
-    from torch._ops import OpOverload
-    from torch.fx.node import _get_qualified_name
-
-    if node.op == "call_method":
-        return f"torch.Tensor.{node.target}"
-    if isinstance(node.target, OpOverload):
-        return f"{node.target.namespace}.{node.target._schema.name.split('::')[1]}" + (
-            f".{node.target._overloadname}"
-        )
-    assert callable(node.target)
-    return _get_qualified_name(node.target).replace("_operator.", "operator.")
-
-
-def captured_text(gm: GraphModule) -> str:
-    """The captured graph as Python, one call a line, with source lines."""
-    lines = []
-    for node in gm.graph.nodes:
-        location = node_location(node)
-        text = node.format_node() or ""
-        lines.append(f"{text}  # {location}" if location else text)
-    return "\n".join(lines)
 
 
 def to_fx(graph: _C.Graph) -> GraphModule:

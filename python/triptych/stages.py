@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import dump, reports
+from . import captured, dump, reports
 from .options import Options
 
 if TYPE_CHECKING:
@@ -16,13 +16,12 @@ def compile_graph(
     gm: GraphModule, inputs: Sequence[Any], options: Options, record: reports.GraphRecord
 ) -> Any:
     """One compiled variant of the graph. Raises the errors of triptych.errors."""
-    from . import fx_bridge
     from .generate import generate
     from .normalize import normalize
 
     reports.count("variants")
     out = dump.Folder(options.dump, record.name)
-    out.write("captured", lambda: fx_bridge.captured_text(gm))
+    out.write("captured", lambda: captured.captured_text(gm))
     with record.timed("normalize"):
         graph = normalize(gm, inputs)
     record.normalized = graph
