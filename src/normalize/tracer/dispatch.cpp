@@ -1,0 +1,251 @@
+// The boxed kernel of the tracer: what happens to one op.
+//
+//   special cases -> decompose it, or keep it: metadata by rule, node recorded, fakes returned.
+#include <ATen/ExpandUtils.h>
+#include <ATen/FunctionalTensorWrapper.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/ops/full.h>
+
+#include "normalize/tracer/trace.h"
+#include "normalize/tracer/trace_key.h"
+#include "normalize/unsupported.h"
+
+namespace triptych::normalize {
+
+struct Trace::Scan {
+  bool any_fake = false;
+  bool any_tensor = false;
+  bool all_meta = true;             // of the tensors
+  bool symbolic = false;
+  c10::Device device{c10::kCPU};
+
+  void add(const at::Tensor& tensor) {
+    if (!tensor.defined()) return;
+    any_tensor = true;
+    if (const FakeTensorImpl* fake = as_fake(tensor)) {
+      any_fake = true;
+      all_meta = false;
+      if (!tensor.device().is_cpu()) device = tensor.device();
+      symbolic |= fake->has_symbolic_sizes_strides();
+      return;
+    }
+    all_meta &= tensor.is_meta();
+    if (!any_fake && !tensor.device().is_cpu()) device = tensor.device();
+  }
+  void add(const c10::IValue& value) {
+    if (value.isTensor()) {
+      add(value.toTensor());
+    } else if (value.isSymInt() || value.isSymFloat() || value.isSymBool()) {
+      symbolic = true;
+    } else if (value.isList() && !value.isIntList() && !value.isDoubleList() && !value.isBoolList()) {
+      for (const c10::IValue& item : value.toListRef()) add(item);
+    }
+  }
+};
+
+Trace::Scan Trace::scan(const OpEntry& op, c10::ArrayRef<c10::IValue> args) {
+  Scan found;
+  for (const c10::IValue& arg : args) found.add(arg);
+  if (op.device_arg >= 0 && args[op.device_arg].isDevice()) found.device = args[op.device_arg].toDevice();
+  return found;
+}
+
+void Trace::dispatch(OpEntry& op, torch::jit::Stack* stack) {
+  const std::size_t count = op.arg_kinds.size();
+  const Scan found = scan(op, c10::ArrayRef<c10::IValue>(*stack).slice(stack->size() - count));
+  if (handle_special(op, found, stack)) return;
+  const Action action = action_for(op);
+  if (action != Action::kKeep && decompose(op, action, stack)) return;
+  if (op.mutates) {
+    throw Unsupported(unsupported("normalize.mutation",
+                                  op.name + " writes into a tensor that is no input of the program"));
+  }
+  kept_targets_.insert(op.target);
+  keep_node(op, found, stack);
+}
+
+bool Trace::handle_special(OpEntry& op, const Scan& found, torch::jit::Stack* stack) {
+  const std::size_t base = stack->size() - op.arg_kinds.size();
+  if (found.any_tensor && !found.any_fake && found.all_meta) {
+    handle_reference_meta(op, stack);
+    return true;
+  }
+  if (op.identity || op.lift) {
+    const at::Tensor tensor = (*stack)[base].toTensor();
+    const at::Tensor fake = as_fake(tensor) != nullptr ? tensor
+                            : op.lift                  ? lift_literal(tensor)
+                                                       : lift(tensor);
+    at::Tensor result(fake.unsafeGetTensorImpl()->shallow_copy_and_detach(
+        c10::VariableVersion(0), /*allow_tensor_metadata_change=*/true));
+    stack->resize(base);
+    stack->emplace_back(std::move(result));
+    return true;
+  }
+  if (op.data_dependent) {
+    if (op.reads_scalar) {
+      const FakeTensorImpl* fake = as_fake((*stack)[base].toTensor());
+      if (fake != nullptr && fake->constant.defined()) {
+        c10::impl::ExcludeDispatchKeyGuard below(keys_above_tracing());
+        (*stack)[base] = fake->constant.item();
+        return true;
+      }
+    }
+    runner_.raise_data_dependent(op.name);
+  }
+  return false;
+}
+
+// The tensor of a literal, as `torch.tensor(0.5)`: nobody else has it. A single element becomes a `full` node, which
+// code generation folds; anything else is a constant.
+at::Tensor Trace::lift_literal(const at::Tensor& real) {
+  if (real.dim() != 0 || !real.is_cpu() || real.layout() != c10::kStrided) return lift(real);
+  at::Scalar number;
+  {
+    c10::impl::ExcludeDispatchKeyGuard below(keys_above_tracing());
+    number = real.item();
+  }
+  const at::Tensor fake = at::full({}, number, real.options().requires_grad(false));
+  as_fake(fake)->constant = real;
+  return fake;
+}
+
+// Functionalization runs each in-place op on meta tensors first, to raise what eager raises; this is not part of the
+// program. An in-place op answers with its first argument after the check that matters.
+void Trace::handle_reference_meta(OpEntry& op, torch::jit::Stack* stack) {
+  const std::size_t count = op.arg_kinds.size();
+  const std::size_t base = stack->size() - count;
+  if (op.inplace) {
+    const at::Tensor self = (*stack)[base].toTensor();
+    if (op.pointwise) {
+      c10::SymDimVector shape(self.sym_sizes().begin(), self.sym_sizes().end());
+      for (std::size_t i = base + 1; i < stack->size(); ++i) {
+        if (!(*stack)[i].isTensor() || !(*stack)[i].toTensor().defined()) continue;
+        const auto sizes = (*stack)[i].toTensor().sym_sizes();
+        if (sizes != self.sym_sizes()) shape = at::infer_size_symdimvector(shape, sizes);
+      }
+      TORCH_CHECK(c10::SymIntArrayRef(shape) == self.sym_sizes(), "output with shape ",
+                  self.sym_sizes(), " doesn't match the broadcast shape ",
+                  c10::SymIntArrayRef(shape));
+    }
+    stack->resize(base);
+    stack->emplace_back(self);
+    return;
+  }
+  c10::impl::ExcludeDispatchKeyGuard below(keys_above_tracing());
+  op.handle.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::Meta), stack);
+}
+
+Trace::Action Trace::action_for(const OpEntry& op) {
+  if (actions_.size() <= static_cast<std::size_t>(op.index)) actions_.resize(op.index + 1);
+  if (actions_[op.index] == Action::kUnknown) {
+    const Action action = choose_action(op);  // may look up other ops
+    actions_[op.index] = action;
+  }
+  return actions_[op.index];
+}
+
+// What is decomposed: everything that is neither core nor kept, by the first way there is. The caller's table comes
+// first; random ops stay, because a decomposition would draw other numbers than eager.
+Trace::Action Trace::choose_action(const OpEntry& op) {
+  if (keep_.contains(op.name)) return Action::kKeep;
+  if (runner_.has_caller_decomposition(op.handle)) return Action::kPythonDecomposition;
+  if (op.core) return Action::kKeep;
+  if (op.decomposition != nullptr) return Action::kCppDecomposition;
+  if (op.composite_implicit) return Action::kCompositeImplicit;
+  if (!op.returns_tensors)
+    return op.composite_explicit ? Action::kCompositeExplicit : Action::kKeep;
+  if (op.random || !op.aten) return Action::kKeep;
+  if (runner_.has_python_decomposition(op.handle)) return Action::kPythonDecomposition;
+  if (op.composite_explicit) return Action::kCompositeExplicit;
+  return Action::kKeep;
+}
+
+// Our C++ decompositions and torch's composite kernels are functional: they run on the fakes as they are. Python ones
+// may use in-place ops, so they run under functionalization again.
+bool Trace::decompose(OpEntry& op, Action action, torch::jit::Stack* stack) {
+  switch (action) {
+    case Action::kCppDecomposition:
+      op.decomposition->callBoxed(op.handle, c10::DispatchKeySet(), stack);
+      return true;
+    case Action::kCompositeImplicit:
+      op.handle.callBoxedForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd, *stack);
+      return true;
+    case Action::kCompositeExplicit:
+      op.handle.callBoxedForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd, *stack);
+      return true;
+    case Action::kPythonDecomposition: {
+      ++counters_.python_decompositions;
+      ++counters_.python_decomposed_ops[op.name];
+      return run_functionalized(op, stack);
+    }
+    case Action::kKeep:
+    case Action::kUnknown: break;
+  }
+  return false;
+}
+
+static void wrap_functional(c10::IValue& value) {
+  namespace functional = at::functionalization::impl;
+  if (value.isTensor()) {
+    if (value.toTensor().defined() && as_fake(value.toTensor()) != nullptr)
+      value = functional::to_functional_tensor(value.toTensor());
+  } else if (value.isTensorList()) {
+    c10::List<at::Tensor> list;
+    for (const at::Tensor& tensor : value.toTensorVector())
+      list.push_back(as_fake(tensor) != nullptr ? functional::to_functional_tensor(tensor) : tensor);
+    value = std::move(list);
+  } else if (value.isOptionalTensorList()) {
+    c10::List<std::optional<at::Tensor>> list;
+    for (const std::optional<at::Tensor>& tensor : value.toOptionalTensorVector())
+      list.push_back(tensor && tensor->defined() ? std::optional(functional::to_functional_tensor(*tensor))
+                                                 : tensor);
+    value = std::move(list);
+  }
+}
+
+static at::Tensor unwrap_functional(const at::Tensor& tensor) {
+  namespace functional = at::functionalization::impl;
+  if (!tensor.defined() || !functional::isFunctionalTensor(tensor)) return tensor;
+  functional::sync(tensor);
+  return functional::from_functional_tensor(tensor);
+}
+
+bool Trace::run_functionalized(OpEntry& op, torch::jit::Stack* stack) {
+  const std::size_t count = op.arg_kinds.size();
+  const std::size_t base = stack->size() - count;
+  torch::jit::Stack inner(stack->begin() + base, stack->end());
+  // At the bottom of the dispatcher functionalization is excluded: let it in again.
+  c10::impl::ForceDispatchKeyGuard restore(
+      c10::impl::tls_local_dispatch_key_set().included_ | c10::DispatchKeySet({trace_key(), c10::DispatchKey::Functionalize}),
+      (c10::impl::tls_local_dispatch_key_set().excluded_ | c10::autograd_dispatch_keyset_with_ADInplaceOrView |
+       c10::autocast_dispatch_keyset) -
+          c10::DispatchKeySet({trace_key(), c10::DispatchKey::Functionalize}));
+  {
+    c10::impl::ExcludeDispatchKeyGuard below(keys_above_tracing());
+    for (c10::IValue& value : inner) wrap_functional(value);
+  }
+  ++depth_;
+  bool done = false;
+  try {
+    done = runner_.run_decomposition(op.handle, &inner);
+  } catch (...) {
+    --depth_;
+    throw;
+  }
+  --depth_;
+  if (!done) return false;
+  stack->resize(base);
+  for (c10::IValue& value : inner) {
+    if (value.isTensor()) {
+      value = unwrap_functional(value.toTensor());
+    } else if (value.isTensorList()) {
+      c10::List<at::Tensor> list;
+      for (const at::Tensor& tensor : value.toTensorVector()) list.push_back(unwrap_functional(tensor));
+      value = std::move(list);
+    }
+    stack->push_back(std::move(value));
+  }
+  return true;
+}
+
+}  // namespace triptych::normalize
