@@ -12,36 +12,28 @@
 
 namespace triptych::normalize {
 
-struct Trace::Scan {
-  bool any_fake = false;
-  bool any_tensor = false;
-  bool all_meta = true;             // of the tensors
-  bool symbolic = false;
-  c10::Device device{c10::kCPU};
+void Trace::Scan::add(const at::Tensor& tensor) {
+  if (!tensor.defined()) return;
+  any_tensor = true;
+  if (as_fake(tensor) != nullptr) {
+    any_fake = true;
+    all_meta = false;
+    if (!tensor.device().is_cpu()) device = tensor.device();
+    return;
+  }
+  all_meta &= tensor.is_meta();
+  if (!any_fake && !tensor.device().is_cpu()) device = tensor.device();
+}
 
-  void add(const at::Tensor& tensor) {
-    if (!tensor.defined()) return;
-    any_tensor = true;
-    if (const FakeTensorImpl* fake = as_fake(tensor)) {
-      any_fake = true;
-      all_meta = false;
-      if (!tensor.device().is_cpu()) device = tensor.device();
-      symbolic |= fake->has_symbolic_sizes_strides();
-      return;
-    }
-    all_meta &= tensor.is_meta();
-    if (!any_fake && !tensor.device().is_cpu()) device = tensor.device();
-  }
-  void add(const c10::IValue& value) {
-    if (value.isTensor()) {
-      add(value.toTensor());
-    } else if (value.isSymInt() || value.isSymFloat() || value.isSymBool()) {
-      symbolic = true;
-    } else if (value.isList() && !value.isIntList() && !value.isDoubleList() && !value.isBoolList()) {
-      for (const c10::IValue& item : value.toListRef()) add(item);
+void Trace::Scan::add(const c10::IValue& value) {
+  if (value.isTensor()) {
+    add(value.toTensor());
+  } else if (value.isTensorList() || value.isOptionalTensorList()) {
+    for (const c10::IValue& item : value.toListRef()) {
+      if (item.isTensor()) add(item.toTensor());
     }
   }
-};
+}
 
 Trace::Scan Trace::scan(const OpEntry& op, c10::ArrayRef<c10::IValue> args) {
   Scan found;

@@ -40,11 +40,6 @@ std::int64_t FakeTensorImpl::size_custom(std::int64_t dim) const {
   return concrete(sym_sizes_default()[dim], "size");
 }
 
-std::int64_t FakeTensorImpl::stride_custom(std::int64_t dim) const {
-  dim = c10::maybe_wrap_dim(dim, static_cast<std::int64_t>(sym_strides_default().size()));
-  return concrete(sym_strides_default()[dim], "stride");
-}
-
 std::int64_t FakeTensorImpl::numel_custom() const {
   return has_symbolic_sizes_strides() ? concrete(sym_numel_default(), "numel") : numel_default();
 }

@@ -27,7 +27,6 @@ class FakeTensorImpl final : public c10::TensorImpl {
   at::IntArrayRef sizes_custom() const override;
   at::IntArrayRef strides_custom() const override;
   std::int64_t size_custom(std::int64_t dim) const override;
-  std::int64_t stride_custom(std::int64_t dim) const override;
   std::int64_t numel_custom() const override;
   std::int64_t storage_offset_custom() const override;
   c10::Device device_custom() const override { return device_; }

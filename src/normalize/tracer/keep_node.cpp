@@ -10,15 +10,6 @@
 
 namespace triptych::normalize {
 
-struct Trace::Results {
-  std::vector<ResultMeta> metas;     // of the tensors, lists flattened
-  std::vector<at::Tensor> fakes;     // the same; undefined where the op returns None
-  // Per return of the schema: how many of the tensors; -1: not a tensor, but the next of `others`.
-  std::vector<int> counts;
-  std::vector<c10::IValue> others;
-  std::vector<bool> is_list;
-};
-
 namespace {
 
 bool is_list_return(const c10::Argument& ret) { return ret.type()->kind() == c10::TypeKind::ListType; }

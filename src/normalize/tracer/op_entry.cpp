@@ -1,5 +1,6 @@
 #include "normalize/tracer/op_entry.h"
 
+#include <mutex>
 #include <sstream>
 
 #include "normalize/decompositions/decomposition.h"
@@ -34,10 +35,11 @@ ArgKind kind_of(const c10::Argument& argument) {
 }
 
 std::string qualified_name(const c10::FunctionSchema& schema) {
-  std::string name = schema.name();
-  const std::size_t colons = name.find("::");
-  if (colons != std::string::npos) name.replace(colons, 2, ".");
-  return name + "." + (schema.overload_name().empty() ? "default" : schema.overload_name());
+  const std::string_view full = schema.name();
+  const std::size_t colons = full.find("::");
+  std::string name(full.substr(0, colons));
+  if (colons != std::string_view::npos) name.append(".").append(full.substr(colons + 2));
+  return name.append(".").append(schema.overload_name().empty() ? "default" : schema.overload_name());
 }
 
 const ir::Target* make_target(const c10::FunctionSchema& schema, const std::string& name,
@@ -123,8 +125,10 @@ OpEntry::OpEntry(const c10::OperatorHandle& op) : handle(op) {
 }
 
 OpEntry& op_entry(const c10::OperatorHandle& handle) {
-  // Keyed by the schema's address: it lives as long as the op. Guarded by the GIL, as every trace is.
+  // Keyed by the schema's address: it lives as long as the op.
+  static std::mutex mutex;
   static auto* entries = new std::unordered_map<const void*, std::unique_ptr<OpEntry>>();
+  const std::lock_guard lock(mutex);
   std::unique_ptr<OpEntry>& entry = (*entries)[&handle.schema()];
   if (!entry) {
     entry = std::make_unique<OpEntry>(handle);

@@ -62,7 +62,14 @@ class Trace {
   enum class Action : std::uint8_t {
     kUnknown, kKeep, kCppDecomposition, kCompositeImplicit, kCompositeExplicit, kPythonDecomposition,
   };
-  struct Scan;  // what the arguments are
+  struct Scan {  // what the arguments are
+    bool any_fake = false;
+    bool any_tensor = false;
+    bool all_meta = true;  // of the tensors
+    c10::Device device{c10::kCPU};
+    void add(const at::Tensor& tensor);
+    void add(const c10::IValue& value);
+  };
 
   Action action_for(const OpEntry& op);
   Action choose_action(const OpEntry& op);
@@ -73,7 +80,13 @@ class Trace {
   bool run_functionalized(OpEntry& op, torch::jit::Stack* stack);
   bool decompose(OpEntry& op, Action action, torch::jit::Stack* stack);
   void keep_node(OpEntry& op, const Scan& found, torch::jit::Stack* stack);
-  struct Results;  // of one node
+  struct Results {  // of one node
+    std::vector<ResultMeta> metas;    // of the tensors, lists flattened
+    std::vector<at::Tensor> fakes;    // the same; undefined where the op returns None
+    std::vector<int> counts;          // per return of the schema: its tensors; -1: the next of `others`
+    std::vector<bool> is_list;        // per return
+    std::vector<c10::IValue> others;  // results that are no tensors
+  };
   bool run_rule(OpEntry& op, c10::ArrayRef<c10::IValue> args, Results& results);
   void run_meta_kernel(OpEntry& op, const Scan& found, c10::ArrayRef<c10::IValue> args, Results& results);
   void record(OpEntry& op, c10::ArrayRef<c10::IValue> args, Results& results);
