@@ -104,6 +104,10 @@ class GraphCompiler:
 
     def refusal(self, inputs: Sequence[Any]) -> Fallback | None:
         """Why this graph is not for the compiler at all, if so."""
+        for value in inputs:
+            if not isinstance(value, torch.Tensor | torch.SymInt) and type(value) is not int:
+                message = f"an input of type {type(value).__name__}"
+                return Fallback("graph", "backend.input_kind", message, first_location(self.gm))
         if needs_gradients(self.gm, inputs):
             reports.warn_once(
                 "gradients",

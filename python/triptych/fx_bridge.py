@@ -6,6 +6,7 @@ import ast
 import operator
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -55,8 +56,8 @@ class _ToFx:
             self.define(getattr(value.type, "expr", None), lambda: node)
             return node
         for dim, (size, stride) in enumerate(zip(sizes, value.type.strides, strict=True)):
-            self.define(size, lambda dim=dim: self.aten("sym_size", "int", node, dim))
-            self.define(stride, lambda dim=dim: self.aten("sym_stride", "int", node, dim))
+            self.define(size, partial(self.aten, "sym_size", "int", node, dim))
+            self.define(stride, partial(self.aten, "sym_stride", "int", node, dim))
         self.define(
             value.type.storage_offset, lambda: self.aten("sym_storage_offset", "default", node)
         )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import captured, dump, reports
@@ -11,10 +12,12 @@ from .options import Options
 if TYPE_CHECKING:
     from torch.fx import GraphModule
 
+    from . import _C
+
 
 def compile_graph(
     gm: GraphModule, inputs: Sequence[Any], options: Options, record: reports.GraphRecord
-) -> Any:
+) -> Variant:
     """One compiled variant of the graph. Raises the errors of triptych.errors."""
     from .generate import generate
     from .normalize import normalize
@@ -33,10 +36,42 @@ def compile_graph(
             fuse=options.fuse,
             eager_rounding=options.eager_rounding,
             reuse_memory=options.reuse_memory,
+            strict=options.strict,
         )
     record.generated = generated
     dump.write_generated(out, generated)
-    return generated
+    run = with_calling_convention(gm, generated.run, graph)
+    return Variant(run, generated.has_guards, bool(graph.mutations))
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A program that takes and returns what the captured graph does."""
+
+    run: Callable[..., Any]
+    has_guards: bool  # inputs of the same graph may not fit
+    mutates: bool
+
+
+def with_calling_convention(
+    gm: GraphModule, run: Callable[..., Any], graph: _C.Graph
+) -> Callable[..., Any]:
+    """Programs take tensors and integers and return a flat tuple: graphs that hold state themselves
+    pass it along, graphs with nested results have them rebuilt."""
+    from torch.utils import _pytree as pytree
+
+    placeholders = sum(node.op == "placeholder" for node in gm.graph.nodes)
+    if len(graph.inputs) > placeholders:
+        by_name = dict([*gm.named_parameters(), *gm.named_buffers()])
+        extra = [by_name[input.name] for input in graph.inputs[placeholders:]]
+        flat, run = run, lambda *inputs: flat(*inputs, *extra)
+    (results,) = next(node for node in reversed(gm.graph.nodes) if node.op == "output").args
+    is_leaf = lambda value: not isinstance(value, list | tuple | dict)  # noqa: E731
+    if isinstance(results, list | tuple) and all(map(is_leaf, results)):
+        return run
+    _, structure = pytree.tree_flatten(results)
+    inner = run
+    return lambda *inputs: pytree.tree_unflatten(inner(*inputs), structure)
 
 
 def reset() -> None:
