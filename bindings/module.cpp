@@ -5,4 +5,5 @@ NB_MODULE(_C, module) {
   bind_errors(module);
   bind_ir(module);
   bind_writers(module);
+  bind_normalize(module);
 }

@@ -3,15 +3,22 @@
 #include <algorithm>
 
 #include "ir/verifier.h"
-#include "normalize/clean_up.h"
 #include "normalize/signature.h"
 #include "normalize/tracer/trace_key.h"
 #include "normalize/unsupported.h"
+#include "ops/passes/dead_code_elimination.h"
 
 namespace triptych::normalize {
 namespace {
 
-// Guards that the inputs' own description already states are not repeated by the verifier's caller.
+// Functionalization leaves dead nodes behind (views replayed on every update), and constants that only they read.
+Status remove_dead(ir::Graph& graph) {
+  TRIPTYCH_TRY([[maybe_unused]] const Unit done, ops::dead_code_elimination(graph));
+  const std::vector<std::uint32_t> uses = graph.use_counts();
+  std::erase_if(graph.constants(), [&](const ir::Constant& constant) { return uses[constant.value.value] == 0; });
+  return Unit{};
+}
+
 void write_symbols(Trace& trace) {
   trace.graph().symbols() = trace.shapes()->symbols();
   trace.graph().guards() = trace.shapes()->guards();
@@ -53,7 +60,7 @@ Result<ir::Graph> normalize(const NormalizeRequest& request, NodeRunner& runner,
     runner.discard_exception();
     return *Unsupported::pending();
   }
-  remove_dead_nodes(trace.graph());
+  TRIPTYCH_TRY([[maybe_unused]] const Unit removed, remove_dead(trace.graph()));
   write_symbols(trace);
   write_locations(trace);
   if (report != nullptr) {

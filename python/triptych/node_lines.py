@@ -1,0 +1,34 @@
+"""Where a line of a graph module's generated code comes from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .fx_bridge import node_location
+
+if TYPE_CHECKING:
+    from torch.fx import GraphModule, Node
+
+
+class NodeLines:
+    """From a line of a graph module's generated code to the node that it runs."""
+
+    def __init__(self, gm: GraphModule):
+        self.code = gm.forward.__code__
+        self.first = getattr(gm, "_prologue_start", 0) or 0
+        self.lines = getattr(gm, "_lineno_map", None) or {}
+        self.gm = gm
+        self.nodes: list[Node] = []
+
+    def resolve(self, code: Any, line: int) -> tuple[str, int, str, str]:
+        """(file, line, module path, node name) of the user's code, empty where unknown."""
+        index = self.lines.get(line - self.first) if code is self.code else None
+        if index is None:
+            return (code.co_filename, line, "", "")
+        if not self.nodes:
+            self.nodes = list(self.gm.graph.nodes)
+        node = self.nodes[index]
+        file, _, number = node_location(node).rpartition(":")
+        stack = node.meta.get("nn_module_stack")
+        path = next(reversed(stack.values()))[0] if stack else ""
+        return (file, int(number or 0), path, node.name)

@@ -1,0 +1,215 @@
+"""Stage 2 alone: a program and example inputs in, a graph of core ATen ops out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from . import _C, errors
+from .node_lines import NodeLines
+
+if TYPE_CHECKING:
+    from torch.fx import GraphModule
+
+Table = Mapping[Any, Callable[..., Any]]
+# (name, kind, example, [(dimension, symbol)]), as _C.trace takes inputs
+InputSpec = tuple[str, str, Any, list[tuple[int, str]]]
+
+_LIBRARY_FOLDERS = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(__file__) + os.sep)
+
+
+def normalize(
+    what: Any,
+    example_inputs: Any,
+    decompositions: Table | None = None,
+    keep: Iterable[Any] = (),
+) -> _C.Graph:
+    """The normalized graph of a program.
+
+    `what` is a callable or an nn.Module (traced without guards), a torch.fx.GraphModule, an
+    ExportedProgram, or a Graph. `example_inputs` are the positional arguments: real tensors,
+    integers, and nested containers of these; the flattened tensors are the graph's inputs.
+    `decompositions` maps ops to functions that replace them; `keep` names ops that stay as they are.
+    """
+    return normalize_with_report(what, example_inputs, decompositions, keep)[0]
+
+
+def normalize_with_report(
+    what: Any,
+    example_inputs: Any,
+    decompositions: Table | None = None,
+    keep: Iterable[Any] = (),
+) -> tuple[_C.Graph, dict[str, Any]]:
+    """The same, with counts of what the tracer did (see docs/normalize.md)."""
+    args = example_inputs if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
+    table = {str(op): function for op, function in decompositions.items()} if decompositions else None
+    request = {"caller_table": table, "keep": {str(op) for op in keep}}
+    if isinstance(what, torch.export.ExportedProgram):
+        what = what.module()
+    if isinstance(what, torch.fx.GraphModule):
+        return _trace_graph_module(what, args, request)
+    if isinstance(what, _C.Graph):
+        raise errors.UnsupportedError("a Graph cannot be normalized again yet", "normalize.graph")
+    if callable(what):
+        return _trace_callable(what, args, request)
+    raise errors.UserError(
+        f"normalize takes a callable, a module, a graph module, an exported program or a graph, "
+        f"not {type(what).__name__}"
+    )
+
+
+def _trace_graph_module(
+    gm: GraphModule, args: Sequence[Any], request: dict[str, Any]
+) -> tuple[_C.Graph, dict[str, Any]]:
+    lines = NodeLines(gm)
+    names = [node for node in gm.graph.nodes if node.op == "placeholder"]
+    request.update(resolve=lines.resolve, graph_code=lines.code)
+    return _trace(gm.forward, args, gm, request, names)
+
+
+def _trace_callable(
+    function: Callable[..., Any], args: Sequence[Any], request: dict[str, Any]
+) -> tuple[_C.Graph, dict[str, Any]]:
+    request.update(is_library_file=is_library_file)
+    module = function if isinstance(function, torch.nn.Module) else None
+    return _trace(function, args, module, request)
+
+
+def _trace(
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    module: torch.nn.Module | None,
+    request: dict[str, Any],
+    placeholders: Sequence[Any] = (),
+) -> tuple[_C.Graph, dict[str, Any]]:
+    """Traces function(*args), with the module's parameters and buffers as further inputs."""
+    leaves, structure = pytree.tree_flatten(tuple(args))
+    inputs: list[InputSpec] = []
+    positions = _add_leaves(leaves, placeholders, inputs)
+    state = ModuleState(module, inputs)
+
+    def program(*traced: Any) -> list[Any]:
+        flat = [leaf if at is None else traced[at] for leaf, at in zip(leaves, positions, strict=True)]
+        with state.replaced_by(traced):
+            return pytree.tree_leaves(
+                function(*pytree.tree_unflatten(flat, structure)), is_leaf=lambda x: x is None
+            )
+
+    with compiling():
+        return _C.trace(program, inputs, default_table=default_decomposition, **request)
+
+
+def _add_leaves(
+    leaves: Sequence[Any], placeholders: Sequence[Any], inputs: list[InputSpec]
+) -> list[int | None]:
+    """Adds tensors and symbolic integers to the inputs; says for each leaf which input it is.
+
+    An object that comes twice is one input. Other leaves are constants of the trace.
+    """
+    seen: dict[int, int] = {}
+    positions: list[int | None] = []
+    named = len(placeholders) == len(leaves)
+    for i, leaf in enumerate(leaves):
+        node = placeholders[i] if named else None
+        name = node.name if node is not None else f"arg{i}"
+        if isinstance(leaf, torch.Tensor):
+            if id(leaf) not in seen:
+                seen[id(leaf)] = len(inputs)
+                kind = "parameter" if isinstance(leaf, torch.nn.Parameter) else "user"
+                inputs.append((name, kind, leaf, _symbols(node)))
+            positions.append(seen[id(leaf)])
+        elif isinstance(leaf, torch.SymInt):
+            positions.append(len(inputs))
+            inputs.append((name, "user", _hint(leaf), [(0, str(leaf))]))
+        elif node is not None and isinstance(leaf, int) and not isinstance(leaf, bool):
+            positions.append(len(inputs))
+            value = node.meta.get("example_value")
+            symbols = [(0, str(value))] if isinstance(value, torch.SymInt) else []
+            inputs.append((name, "user", leaf, symbols))
+        else:
+            positions.append(None)
+    return positions
+
+
+def _hint(value: torch.SymInt) -> int:
+    node = value.node
+    return int(node.hint) if getattr(node, "hint", None) is not None else int(value)
+
+
+def _symbols(node: Any) -> list[tuple[int, str]]:
+    """The dimensions of a placeholder that its graph holds as symbols."""
+    value = node.meta.get("example_value") if node is not None else None
+    if not isinstance(value, torch.Tensor):
+        return []
+    return [
+        (dim, _identifier(str(size)))
+        for dim, size in enumerate(value.shape)
+        if isinstance(size, torch.SymInt)
+    ]
+
+
+def _identifier(expression: str) -> str:
+    """A symbol's name for a size; one that is an expression gets a symbol of its own."""
+    return "".join(c if c.isalnum() else "_" for c in expression)
+
+
+class ModuleState:
+    """A module's parameters and buffers as inputs of a trace, and their exchange while it runs."""
+
+    def __init__(self, module: torch.nn.Module | None, inputs: list[InputSpec]):
+        self.places: list[tuple[dict[str, Any], str, torch.Tensor, int]] = []
+        if module is None:
+            return
+        seen: dict[int, int] = {}
+        for prefix, part in module.named_modules():
+            for kind, table in (("parameter", part._parameters), ("buffer", part._buffers)):
+                for key, tensor in table.items():
+                    if tensor is None:
+                        continue
+                    if id(tensor) not in seen:
+                        seen[id(tensor)] = len(inputs)
+                        name = f"{prefix}.{key}" if prefix else key
+                        inputs.append((name, kind, tensor, []))
+                    self.places.append((table, key, tensor, seen[id(tensor)]))
+
+    @contextmanager
+    def replaced_by(self, traced: Sequence[torch.Tensor]) -> Any:
+        try:
+            for table, key, _, index in self.places:
+                table[key] = traced[index]
+            yield
+        finally:
+            for table, key, tensor, _ in self.places:
+                table[key] = tensor
+
+
+@contextmanager
+def compiling() -> Any:
+    """`torch.compiler.is_compiling()` is true inside: libraries then leave out checks of data."""
+    before = torch.compiler._is_compiling_flag
+    torch.compiler._is_compiling_flag = True
+    try:
+        yield
+    finally:
+        torch.compiler._is_compiling_flag = before
+
+
+def is_library_file(path: str) -> bool:
+    return path.startswith(_LIBRARY_FOLDERS) or path.startswith("<frozen")
+
+
+_default_table: dict[str, Callable[..., Any]] = {}
+
+
+def default_decomposition(name: str) -> Callable[..., Any] | None:
+    """PyTorch's own Python decomposition of an op, by name."""
+    if not _default_table:
+        from torch._decomp import core_aten_decompositions
+
+        _default_table.update((str(op), f) for op, f in core_aten_decompositions().items())
+    return _default_table.get(name)
