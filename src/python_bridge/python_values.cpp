@@ -2,10 +2,15 @@
 
 #include <stdexcept>
 
+#include <torch/csrc/DynamicTypes.h>
 #include <torch/csrc/Exceptions.h>
+#include <torch/csrc/Layout.h>
+#include <torch/csrc/Dtype.h>
 #include <torch/csrc/autograd/python_variable.h>
+#include <torch/csrc/jit/python/pybind_utils.h>
 #include <torch/csrc/utils/pybind.h>
 #include <torch/csrc/utils/python_symnode.h>
+#include <torch/csrc/utils/tensor_memoryformats.h>
 
 #include "normalize/tracer/sym_node.h"
 
@@ -45,9 +50,72 @@ c10::IValue from_python(PyObject* object) {
   throw std::invalid_argument(std::string("a value of type ") + Py_TYPE(object)->tp_name);
 }
 
+namespace {
+
+template <class Object>
+py::object borrowed(Object* object) {
+  return py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(object));
+}
+
+// Element types, layouts and memory formats are integers on the stack and objects in Python.
+py::object as_python(const c10::Argument& argument, const c10::IValue& value) {
+  c10::TypePtr type = argument.real_type();
+  if (type->kind() == c10::TypeKind::OptionalType)
+    type = type->expectRef<c10::OptionalType>().getElementType();
+  if (!value.isInt()) return torch::jit::toPyObject(value);
+  switch (type->kind()) {
+    case c10::TypeKind::ScalarTypeType:
+      return borrowed(torch::getTHPDtype(static_cast<at::ScalarType>(value.toInt())));
+    case c10::TypeKind::LayoutType:
+      return borrowed(torch::getTHPLayout(static_cast<c10::Layout>(value.toInt())));
+    case c10::TypeKind::MemoryFormatType:
+      return borrowed(torch::utils::getTHPMemoryFormat(static_cast<c10::MemoryFormat>(value.toInt())));
+    default: return torch::jit::toPyObject(value);
+  }
+}
+
+bool is_default(const c10::Argument& argument, const c10::IValue& value) {
+  return argument.default_value().has_value() && *argument.default_value() == value;
+}
+
+// Arguments as a caller in Python would write them: trailing defaults and default keywords are left out.
+std::pair<py::tuple, py::dict> python_arguments(const c10::FunctionSchema& schema,
+                                                const std::vector<c10::IValue>& values) {
+  std::size_t positional = 0;
+  for (std::size_t i = 0; i < values.size() && !schema.arguments()[i].kwarg_only(); ++i) {
+    if (!is_default(schema.arguments()[i], values[i])) positional = i + 1;
+  }
+  py::tuple args(positional);
+  py::dict kwargs;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const c10::Argument& argument = schema.arguments()[i];
+    if (i < positional) {
+      args[i] = as_python(argument, values[i]);
+    } else if (argument.kwarg_only() && !is_default(argument, values[i])) {
+      kwargs[argument.name().c_str()] = as_python(argument, values[i]);
+    }
+  }
+  return {std::move(args), std::move(kwargs)};
+}
+
+void push_results(const c10::FunctionSchema& schema, const py::object& result, torch::jit::Stack* stack) {
+  const auto& returns = schema.returns();
+  if (returns.size() == 1) {
+    stack->push_back(torch::jit::toIValue(result, returns[0].real_type()));
+    return;
+  }
+  const auto parts = py::cast<py::sequence>(result);
+  TORCH_CHECK(parts.size() == returns.size(), "the decomposition of ", schema.name(), " returned ", parts.size(),
+              " results, not ", returns.size());
+  for (std::size_t i = 0; i < returns.size(); ++i)
+    stack->push_back(torch::jit::toIValue(py::object(parts[i]), returns[i].real_type()));
+}
+
+}  // namespace
+
 bool call_as_op(PyObject* function, const c10::OperatorHandle& op, torch::jit::Stack* stack) {
-  auto arguments = torch::jit::pop(*stack, op.schema().arguments().size());
-  auto [args, kwargs] = parseIValuesToPyArgsKwargs(op, arguments);
+  std::vector<c10::IValue> values = torch::jit::pop(*stack, op.schema().arguments().size());
+  const auto [args, kwargs] = python_arguments(op.schema(), values);
   PyObject* result = PyObject_Call(function, args.ptr(), kwargs.ptr());
   if (result == nullptr) {
     python_error error;
@@ -56,10 +124,10 @@ bool call_as_op(PyObject* function, const c10::OperatorHandle& op, torch::jit::S
   }
   const py::object owned = py::reinterpret_steal<py::object>(result);
   if (owned.ptr() == Py_NotImplemented) {
-    for (c10::IValue& argument : arguments) stack->push_back(std::move(argument));
+    for (c10::IValue& value : values) stack->push_back(std::move(value));
     return false;
   }
-  pushPyOutToStack(op, stack, owned, "decomposition");
+  push_results(op.schema(), owned, stack);
   return true;
 }
 

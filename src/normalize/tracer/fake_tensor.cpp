@@ -1,6 +1,7 @@
 #include "normalize/tracer/fake_tensor.h"
 
 #include <c10/core/DispatchKeySet.h>
+#include <c10/core/TensorOptions.h>
 #include <c10/core/WrapDimMinimal.h>
 
 #include "normalize/tracer/trace_key.h"
@@ -100,10 +101,8 @@ static bool any_symbolic(const c10::SymDimVector& values) {
 
 // The key of the device's dense backend, as a real tensor there has, and the tracer's.
 static c10::DispatchKeySet key_set_of(const c10::Device& device) {
-  const c10::BackendComponent backend = c10::toBackendComponent(device.type());
-  return c10::DispatchKeySet({c10::toRuntimePerBackendFunctionalityKey(
-                                  c10::DispatchKey::Dense, backend),
-                              trace_key()});
+  return c10::DispatchKeySet(
+      {c10::computeDispatchKey(std::nullopt, c10::kStrided, device), trace_key()});
 }
 
 at::Tensor make_fake(const ResultMeta& meta, const std::shared_ptr<SymbolicShapes>& shapes,
