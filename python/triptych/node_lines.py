@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .fx_bridge import node_location
+from .captured import module_path, node_location
 
 if TYPE_CHECKING:
     from torch.fx import GraphModule, Node
@@ -29,6 +29,4 @@ class NodeLines:
             self.nodes = list(self.gm.graph.nodes)
         node = self.nodes[index]
         file, _, number = node_location(node).rpartition(":")
-        stack = node.meta.get("nn_module_stack")
-        path = next(reversed(stack.values()))[0] if stack else ""
-        return (file, int(number or 0), path, node.name)
+        return (file, int(number or 0), module_path(node), node.name)
