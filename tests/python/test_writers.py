@@ -111,3 +111,288 @@ def test_casts() -> None:
                 x[:8] = torch.tensor([3e9, -3e9, 1e19, 300.7, -129.5, 2147483647.5, -2147483648.5, 65519.9])
             cases.append(Case(text, [x], [(DTYPES[target], N)], name=f"{source} to {target} {kind}"))
     check(cases)
+
+
+REDUCTIONS = {
+    "sum": ("f32", "f64", "i64", "i32"),
+    "prod": ("f32", "f64", "i64"),
+    "min": ("f32", "f64", "i64", "i32", "u8", "bool"),
+    "max": ("f32", "f64", "i64", "i32", "i8", "bool"),
+    "any": ("bool",),
+    "all": ("bool",),
+    "argmin": ("f32", "f64", "i64", "i32", "u8"),
+    "argmax": ("f32", "f64", "i64", "i32", "bool"),
+    "welford": ("f32", "f64"),
+}
+SIZES = (0, 1, 5, 16, 67, 128, 300)
+
+
+def results_of(op: str, dtype: str) -> list[str]:
+    if op == "welford":
+        return [dtype, dtype]
+    return [dtype, "i64"] if op.startswith("arg") else [dtype]
+
+
+def reduction_input(op: str, dtype: str, rows: int, columns: int, seed: int) -> torch.Tensor:
+    """Values whose reduction is exact in any order, except for sums and products of floats."""
+    generator = torch.Generator().manual_seed(seed)
+    count = rows * columns
+    if dtype == "bool":
+        return torch.rand(count, generator=generator) < (0.02 if op in ("any", "argmax") else 0.98)
+    x = torch.randint(0, 100, (count,), generator=generator)
+    if DTYPES[dtype].is_floating_point:
+        values = x.to(DTYPES[dtype]) - 50
+        if op == "prod":
+            values = 1 + values / 5000
+        elif op not in ("sum", "welford") and count and seed % 3 == 0:
+            values[torch.randint(0, count, (3,), generator=generator)] = math.nan
+        elif op not in ("sum", "welford") and seed % 3 == 1:
+            values = torch.full_like(values, -math.inf if "max" in op else math.inf)
+        return values
+    return (x - (50 if dtype != "u8" else 0)).to(DTYPES[dtype])
+
+
+def reduction_case(op: str, dtype: str, columns: int, loop: str, along: str, seed: int) -> Case:
+    rows = 5 if along == "row" else 37
+    if along == "row":
+        index, outer, inner, rows_loop = f"{columns}*i0 + i1", rows, columns, "parallel"
+    else:
+        index, outer, inner, rows_loop = f"i0 + {rows}*i1", rows, columns, loop
+        loop = ""
+    results = results_of(op, dtype)
+    names = ", ".join(f"v{k + 1}" for k in range(len(results)))
+    outs = ", ".join(f"out %y{k}: {d}[{outer}]" for k, d in enumerate(results))
+    stores = "\n    ".join(f"store %y{k}[i0], v{k + 1}" for k in range(len(results)))
+    text = f"""kernel {op}(in %x: {dtype}[{max(1, rows * columns)}], {outs}) {{
+  for i0 in {outer} {rows_loop} {{
+    for i1 in {inner} {loop} reduce({names} = {op} v0) {{
+      v0 = load %x[{index}]
+    }}
+    {stores}
+  }}
+}}
+"""
+    floats = dtype in FLOATS
+    return Case(
+        text,
+        [reduction_input(op, dtype, rows, columns, seed)],
+        [(DTYPES[d], outer) for d in results],
+        end=outer,
+        chunks=2 if along == "row" else 1,
+        ulps=64 if floats and op in ("sum", "prod", "welford") else 0,
+        absolute=1e-3 if floats and op in ("sum", "welford") else 0,
+        name=f"{op} {dtype} {columns} {along}",
+    )
+
+
+@pytest.mark.parametrize("along", ["row", "column"])
+def test_reductions(along: str) -> None:
+    cases = []
+    for seed, (op, columns) in enumerate(itertools.product(REDUCTIONS, SIZES)):
+        for dtype in REDUCTIONS[op]:
+            if columns == 0 and (op in ("min", "max") and dtype not in FLOATS or op.startswith("arg")):
+                continue  # no value exists; lowering refuses where eager raises
+            loop = "vector(16) unroll(4)" if seed % 4 else ""
+            cases.append(reduction_case(op, dtype, columns, loop, along, seed))
+    check(cases)
+
+
+ACCESSES = {
+    "contiguous": ("i0", 1),
+    "shifted": ("i0 + 3", 1),
+    "strided": ("3*i0", 3),
+    "reversed": ("66 - i0", 1),
+    "same": ("5", 1),
+    "folded": ("mod(i0, 7) + 10*floordiv(i0, 7)", 2),
+    "clamped": ("min(i0, 40)", 1),
+    "both": ("max(i0 - 5, 0)", 1),
+}
+
+
+def test_loads_and_stores() -> None:
+    cases = []
+    for (access, (index, scale)), dtype in itertools.product(ACCESSES.items(), DTYPES):
+        size = N * scale + 3
+        for loop in ("vector(16) unroll(2)", "vector(16)"):
+            text = f"""kernel load(in %x: {dtype}[{size}], out %y: {dtype}[{N}]) {{
+  for i0 in {N} {loop} {{
+    v0 = load %x[{index}]
+    store %y[i0], v0
+  }}
+}}
+"""
+            x = values(dtype, 5, size)
+            cases.append(Case(text, [x], [(DTYPES[dtype], N)], name=f"load {access} {dtype}"))
+        if access in ("strided", "reversed", "shifted", "folded"):
+            text = f"""kernel store(in %x: {dtype}[{N}], out %y: {dtype}[{size}]) {{
+  for i0 in {N} vector(16) unroll(2) {{
+    v0 = load %x[i0]
+    store %y[{index}], v0
+  }}
+}}
+"""
+            x = values(dtype, 6, N)
+            cases.append(Case(text, [x], [(DTYPES[dtype], size)], name=f"store {access} {dtype}"))
+    check(cases)
+
+
+def test_transposed_and_broadcast() -> None:
+    text = """kernel transpose(in %x: f32[1147], in %b: f32[37], out %y: f32[1147]) {
+  for i0 in 31 parallel {
+    for i1 in 37 vector(16) unroll(2) {
+      v0 = load %x[31*i1 + i0]
+      v1 = load %b[i1]
+      v2 = load %b[i0]
+      v3 = add v0, v1
+      v4 = mul v3, v2
+      store %y[37*i0 + i1], v4
+    }
+  }
+}
+"""
+    x, b = torch.randn(37 * 31), torch.randn(37)
+    check([Case(text, [x, b], [(torch.float32, 37 * 31)], end=31, chunks=3)])
+
+
+GATHER = """kernel gather[s0](in %table: f32[20*s0], in %at: i64[s0], out %y: f32[6*s0]) {
+  for i0 in s0 parallel {
+    v0 = load %at[i0]
+    v1 = const 0 : i64
+    v2 = const 20 : i64
+    v3 = ge v0, v1
+    v4 = lt v0, v2
+    v5 = logical_and v3, v4
+    check v5, index_out_of_range
+    for i1 in 6 vector(16) {
+      v6 = load %table[6*v0 + i1]
+      store %y[6*i0 + i1], v6
+    }
+  }
+}
+"""
+GATHER_LANES = """kernel lanes(in %table: f32[20], in %at: i64[67], in %by: i64[67], out %y: f32[67], out %z: i64[67]) {
+  for i0 in 67 parallel vector(16) unroll(2) {
+    v0 = load %at[i0]
+    v1 = const 0 : i64
+    v2 = const 20 : i64
+    v3 = ge v0, v1
+    v4 = lt v0, v2
+    v5 = logical_and v3, v4
+    check v5, index_out_of_range
+    v6 = load %table[v0]
+    store %y[i0], v6
+    v7 = load %by[i0]
+    v8 = ne v7, v1
+    check v8, division_by_zero
+    v9 = floor_div v0, v7
+    store %z[i0], v9
+  }
+}
+"""
+
+
+def test_indirect_and_checks() -> None:
+    table = torch.randn(400)
+    cases = []
+    for bad in (None, 20, -1):
+        at = torch.randint(0, 20, (20,))
+        if bad is not None:
+            at[13] = bad
+        cases.append(Case(GATHER, [table, at], [(torch.float32, 120)], symbols=[20], end=20))
+    for index, divisor in ((None, None), (20, None), (-7, None), (None, 0)):
+        for position in (3, 66):
+            at, by = torch.randint(0, 20, (N,)), torch.randint(1, 5, (N,))
+            if index is not None:
+                at[position] = index
+            if divisor is not None:
+                by[position] = divisor
+            outputs = [(torch.float32, N), (torch.int64, N)]
+            cases.append(Case(GATHER_LANES, [table[:20].clone(), at, by], outputs, end=N))
+    check(cases)
+
+
+SOFTMAX = """kernel softmax[s0, s1](in %x: bf16[s0*s1], out %y: bf16[s0*s1]) {
+  local %t: f32[s1]
+  local %u: f32[s1]
+  for i0 in s0 parallel {
+    for i1 in s1 vector(16) unroll(4) reduce(v2 = max v1) {
+      v0 = load %x[i0*s1 + i1]
+      v1 = cast v0 : f32
+      store %u[i1], v1
+    }
+    for i2 in s1 vector(16) unroll(2) reduce(v6 = sum v5) {
+      v3 = load %u[i2]
+      v4 = sub v3, v2
+      v5 = exp v4
+      store %t[i2], v5
+    }
+    for i3 in s1 vector(16) unroll(4) {
+      v7 = load %t[i3]
+      v8 = div v7, v6
+      v9 = cast v8 : bf16
+      store %y[i0*s1 + i3], v9
+    }
+  }
+}
+"""
+
+
+def test_symbolic_softmax_with_locals() -> None:
+    cases = []
+    for rows, columns in ((1, 1), (3, 7), (4, 64), (5, 100), (2, 333)):
+        x = (torch.randn(rows * columns) * 4).bfloat16()
+        cases.append(
+            Case(
+                SOFTMAX,
+                [x],
+                [(torch.bfloat16, rows * columns)],
+                symbols=[rows, columns],
+                end=rows,
+                chunks=2,
+                ulps=1,
+            )
+        )
+    check(cases)
+    x, y = cases[-1].inputs[0], cases[-1].expected[0][: 2 * 333]
+    torch.testing.assert_close(y.view(2, 333), torch.softmax(x.view(2, 333), 1))
+
+
+def test_parallel_vector_chunks() -> None:
+    text = """kernel add[s0](in %a: f32[s0], in %b: f64[s0], in %c: u8[s0], out %y: f64[s0], out %z: bool[s0]) {
+  for i0 in s0 parallel vector(16) unroll(4) {
+    v0 = load %a[i0]
+    v1 = cast v0 : f64
+    v2 = load %b[i0]
+    v3 = add v1, v2
+    v4 = load %c[i0]
+    v5 = cast v4 : f64
+    v6 = mul v3, v5
+    store %y[i0], v6
+    v7 = lt v1, v2
+    store %z[i0], v7
+    v8 = index [i0]
+  }
+}
+"""
+    cases = []
+    for n, chunks in ((1, 1), (64, 1), (100, 3), (1000, 4)):
+        inputs = [torch.randn(n), torch.randn(n, dtype=torch.float64), values("u8", 4, max(n, 20))[:n]]
+        outputs = [(torch.float64, n), (torch.bool, n)]
+        cases.append(Case(text, inputs, outputs, symbols=[n], end=n, chunks=chunks))
+    check(cases)
+
+
+def test_streams_of_mixed_index() -> None:
+    text = """kernel iota(out %y: f32[670], out %z: i64[670]) {
+  for i0 in 10 parallel {
+    for i1 in 67 vector(16) unroll(2) {
+      v0 = index [67*i0 + i1]
+      v1 = cast v0 : f32
+      store %y[67*i0 + i1], v1
+      v2 = index [mod(67*i0 + i1, 13) - floordiv(i1, 5)*i0]
+      store %z[67*i0 + i1], v2
+    }
+  }
+}
+"""
+    check([Case(text, [], [(torch.float32, 670), (torch.int64, 670)], end=10)])

@@ -382,6 +382,16 @@ class Writer {
     return one;
   }
 
+  // One iteration. A region of its own: what is remembered for this value of the variable ends with it.
+  Accumulators straight(const Loop& loop, const std::string& position, const Accumulators& start,
+                        const std::function<Accumulators(const Accumulators&)>& iterate) {
+    code_.open_region();
+    scope_.symbols[loop.variable] = Operand{.text = position, .level = code_.level()};
+    Accumulators last = iterate(start);
+    append(code_.close_region());
+    return last;
+  }
+
   // Vectors without a mask from begin to end, a positive multiple of width * unroll apart.
   Accumulators full_vectors(const Loop& loop, int unroll, const std::string& begin, const std::string& end, bool once) {
     scope_.vector = context(loop, unroll);
@@ -393,8 +403,7 @@ class Writer {
     };
     Accumulators all;
     if (once) {
-      scope_.symbols[loop.variable] = Operand{.text = begin};
-      all = iterate(start);
+      all = straight(loop, begin, start, iterate);
     } else {
       all = counted({loop.variable, begin, end, loop.width * unroll}, start, iterate);
     }
@@ -413,8 +422,7 @@ class Writer {
     };
     if (count && *count <= loop.width) {
       scope_.vector.mask = constant_mask(loop.width, *count);
-      scope_.symbols[loop.variable] = Operand{.text = begin};
-      return iterate(before);
+      return straight(loop, begin, before, iterate);
     }
     return counted({loop.variable, begin, end, loop.width}, before, [&](const Accumulators& current) {
       scope_.vector.mask = mask_until(scope_.symbols.at(loop.variable).text, end, loop.width);

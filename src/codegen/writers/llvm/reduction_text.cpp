@@ -98,7 +98,8 @@ Accumulator welford_step(Code& code, const Accumulator& before, const Operand& x
 Accumulator welford_merge(Code& code, const Accumulator& a, const Accumulator& b) {
   Ops ops(code, a[0].dtype, a[0].lanes, code.level());
   std::string count = ops.binary("fadd", a[2].text, b[2].text);
-  std::string divisor = ops.select(ops.fcmp("oeq", count, ops.constant(0)), ops.constant(1), count);
+  // At least 1. Not a comparison with 0: LLVM 22 narrows that one wrongly when it knows lanes to be 0.
+  std::string divisor = ops.select(ops.fcmp("ogt", count, ops.constant(1)), count, ops.constant(1));
   std::string share = ops.div(b[2].text, divisor);
   std::string delta = ops.sub(b[0].text, a[0].text);
   std::string mean = ops.add(a[0].text, ops.mul(delta, share));
