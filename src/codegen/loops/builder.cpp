@@ -298,7 +298,11 @@ void Builder::check(ScalarId condition, Check::Code code) {
   body().push_back({Check{condition, code}});
 }
 
-SymExpr Builder::index_symbol(ScalarId scalar) { return SymExpr::symbol(scalar_symbol(scalar)); }
+SymExpr Builder::index_symbol(ScalarId scalar) {
+  needed_.resize(std::max<std::size_t>(needed_.size(), scalar.value + 1));
+  needed_[scalar.value] = true;
+  return SymExpr::symbol(scalar_symbol(scalar));
+}
 
 const Instruction* Builder::definition(ScalarId scalar) const {
   const Instruction& found = definitions_.at(scalar.value);
@@ -329,6 +333,38 @@ ScalarId Builder::add(Instruction instruction) {
   const ScalarId result = instruction.result;
   body().push_back({std::move(instruction)});
   return result;
+}
+
+// Definitions stand before uses, so one sweep from the end finds every instruction that nothing needs.
+void Builder::drop_unused() {
+  needed_.resize(kernel_.num_scalars);
+  sweep(kernel_.body);
+}
+
+bool Builder::sweep(std::vector<Statement>& body) {
+  std::vector<bool> kept(body.size(), true);
+  for (std::size_t i = body.size(); i-- > 0;) {
+    if (const auto* store = std::get_if<Store>(&body[i].data)) {
+      needed_[store->value.value] = true;
+    } else if (const auto* check = std::get_if<Check>(&body[i].data)) {
+      needed_[check->condition.value] = true;
+    } else if (const auto* instruction = std::get_if<Instruction>(&body[i].data)) {
+      kept[i] = needed_[instruction->result.value];
+      if (!kept[i]) continue;
+      for (const ScalarId arg : instruction->args) needed_[arg.value] = true;
+    } else {
+      Loop& loop = std::get<Loop>(body[i].data);
+      std::erase_if(loop.reductions, [&](const Reduction& reduction) {
+        return std::none_of(reduction.results.begin(), reduction.results.end(),
+                            [&](ScalarId result) { return needed_[result.value]; });
+      });
+      for (const Reduction& reduction : loop.reductions) needed_[reduction.input.value] = true;
+      kept[i] = sweep(loop.body) || !loop.reductions.empty();
+    }
+  }
+  std::size_t next = 0;
+  std::erase_if(body, [&](const Statement&) { return !kept[next++]; });
+  return !body.empty();
 }
 
 // Parameters first, as the kernel's contract says: inputs, outputs, then locals.
@@ -380,6 +416,7 @@ KernelItem Builder::finish(std::vector<std::string> origins) {
   close_loops();
   kernel_.body = std::move(frames_.back().loop.body);
   kernel_.origins = std::move(origins);
+  drop_unused();
   order_buffers();
   collect_symbols();
   std::vector<ValueId> values;

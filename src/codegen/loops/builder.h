@@ -73,7 +73,7 @@ class Builder {
   ScalarId select(ScalarId condition, ScalarId if_true, ScalarId if_false);
   void check(ScalarId condition, Check::Code code);
   // An index symbol that stands for an i64 scalar.
-  static SymExpr index_symbol(ScalarId scalar);
+  SymExpr index_symbol(ScalarId scalar);
 
   DType dtype(ScalarId scalar) const { return dtypes_.at(scalar.value); }
   const Instruction* definition(ScalarId scalar) const;  // nullptr for reduction results
@@ -91,6 +91,8 @@ class Builder {
   ScalarId add(Instruction instruction);
   std::optional<ScalarId> find_equal(const Instruction& instruction) const;
   std::vector<Statement>& body() { return frames_.back().loop.body; }
+  void drop_unused();
+  bool sweep(std::vector<Statement>& body);  // whether anything is left
   void order_buffers();
   void collect_symbols();
 
@@ -101,6 +103,7 @@ class Builder {
   std::vector<Frame> frames_;
   std::vector<DType> dtypes_;
   std::vector<Instruction> definitions_;  // per scalar; args kept for simplification
+  std::vector<bool> needed_;              // by index symbols at first, then by what drop_unused keeps
   int next_loop_ = 0;
 };
 

@@ -20,7 +20,7 @@ SymExpr checked_index(Builder& builder, ScalarId raw, const SymExpr& size, bool 
   const ScalarId inside = builder.binary(ScalarOp::kLogicalAnd, builder.binary(ScalarOp::kGe, index, zero),
                                          builder.binary(ScalarOp::kLt, index, bound));
   builder.check(inside, Check::Code::kIndexOutOfRange);
-  return Builder::index_symbol(index);
+  return builder.index_symbol(index);
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ double ratio(const Spatial& dim, DType compute) {
 SymExpr limited(Builder& builder, ScalarId position, std::int64_t size) {
   const ScalarId low = builder.binary(ScalarOp::kMax, position, builder.constant_int(DType::kI64, 0));
   const ScalarId high = builder.binary(ScalarOp::kMin, low, builder.constant_int(DType::kI64, size - 1));
-  return Builder::index_symbol(high);
+  return builder.index_symbol(high);
 }
 
 SymExpr nearest(Builder& builder, const SymExpr& index, const Spatial& dim, DType compute, bool exact) {
