@@ -16,6 +16,7 @@
 #include "ir/type_text.h"
 #include "ir/verifier.h"
 #include "ops/op_table.h"
+#include "ops/status_page.h"
 
 namespace nb = nanobind;
 
@@ -145,9 +146,9 @@ void bind_types(nb::module_& module) {
   nb::class_<ir::TensorType>(module, "TensorType")
       .def_prop_ro("dtype", [](const ir::TensorType& x) { return to_python(x.dtype); })
       .def_prop_ro("device", [](const ir::TensorType& x) { return to_python(x.device); })
-      .def_ro("sizes", &ir::TensorType::sizes)
-      .def_ro("strides", &ir::TensorType::strides)
-      .def_ro("storage_offset", &ir::TensorType::storage_offset)
+      .def_prop_ro("sizes", [](const ir::TensorType& x) { return to_python(x.sizes); })
+      .def_prop_ro("strides", [](const ir::TensorType& x) { return to_python(x.strides); })
+      .def_prop_ro("storage_offset", [](const ir::TensorType& x) { return to_python(x.storage_offset); })
       .def_ro("requires_grad", &ir::TensorType::requires_grad)
       .def(nb::self == nb::self)
       .def("__str__", [](const ir::TensorType& x) { return type_text(x); });
@@ -156,7 +157,9 @@ void bind_types(nb::module_& module) {
         static constexpr const char* kNames[] = {"int", "float", "bool"};
         return kNames[static_cast<int>(x.kind)];
       })
-      .def_prop_ro("expr", [](const ir::ScalarValueType& x) { return x.expr; })
+      .def_prop_ro("expr", [](const ir::ScalarValueType& x) {
+        return x.expr ? to_python(*x.expr) : nb::object(nb::none());
+      })
       .def("__str__", [](const ir::ScalarValueType& x) { return type_text(x); });
   nb::class_<ir::ObjectType>(module, "ObjectType")
       .def_ro("name", &ir::ObjectType::name)
@@ -234,6 +237,7 @@ void bind_ir(nb::module_& module) {
   bind_types(module);
   bind_parts(module);
   bind_graph(module);
+  module.def("op_status", &ops::status_page, "Every op of the table and what becomes of it, as Markdown.");
   module.def("register_op", [](const std::string& schema) { unwrap(ops::register_op(schema)); },
              nb::arg("schema"), "Makes a custom op's schema known to the text form.");
 }

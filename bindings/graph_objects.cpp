@@ -36,7 +36,7 @@ struct ArgumentConverter {
   nb::object operator()(const ir::Device& x) const { return to_python(x); }
   nb::object operator()(ir::Layout x) const { return torch_constant(x); }
   nb::object operator()(ir::MemoryFormat x) const { return torch_constant(x); }
-  nb::object operator()(const ir::SymExpr& x) const { return nb::cast(x); }
+  nb::object operator()(const ir::SymExpr& x) const { return to_python(x); }
   nb::object operator()(const ir::ArgumentList& x) const {
     nb::list items = list(x.items);
     return x.is_tuple ? nb::object(nb::tuple(items)) : nb::object(items);
@@ -69,6 +69,16 @@ nb::object to_python(const GraphPtr& graph, const ir::Argument& argument) {
 
 nb::object to_python(const GraphPtr& graph, ir::ValueId value) {
   return value.valid() ? nb::cast(ValueView{graph, value}) : nb::none();
+}
+
+nb::object to_python(const ir::SymExpr& e) {
+  return e.is_constant() ? nb::object(nb::int_(e.constant())) : nb::cast(e);
+}
+
+nb::list to_python(const std::vector<ir::SymExpr>& list) {
+  nb::list out;
+  for (const ir::SymExpr& e : list) out.append(to_python(e));
+  return out;
 }
 
 nb::object to_python(ir::DType dtype) { return torch_attribute(ir::torch_dtype_name(dtype)); }

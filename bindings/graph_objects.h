@@ -41,6 +41,8 @@ struct MutationView {
 // ValueView, symbolic integers SymExpr.
 nanobind::object to_python(const GraphPtr& graph, const ir::Argument& argument);
 nanobind::object to_python(const GraphPtr& graph, ir::ValueId value);  // None when there is none
+nanobind::object to_python(const ir::SymExpr& e);  // an int when it is a constant
+nanobind::list to_python(const std::vector<ir::SymExpr>& list);
 nanobind::object to_python(ir::DType dtype);
 nanobind::object to_python(const ir::Device& device);
 nanobind::object to_python(const ir::ValueType& type);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -190,7 +191,7 @@ class Graph {
   std::vector<SymbolInfo> symbols_;
   std::vector<SymGuard> guards_;
   std::vector<Constant> constants_;
-  std::map<std::string, int, std::less<>> names_;
+  std::unordered_map<std::string, int> names_;  // to the next suffix; looked up only
 };
 
 // Structural equality up to value names; constants compare by bytes.

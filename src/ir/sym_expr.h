@@ -41,8 +41,14 @@ class SymRanges {  // symbol -> range; the upper end may itself be an expression
   SymRange get(Symbol symbol) const;                      // unbounded when unknown
   const SymExpr* extent(Symbol symbol) const;             // nullptr when not a loop variable
  private:
-  std::map<Symbol, SymRange> ranges_;
-  std::map<Symbol, std::shared_ptr<const SymExpr>> extents_;
+  struct Entry {
+    Symbol symbol;
+    SymRange range;
+    std::shared_ptr<const SymExpr> extent;
+  };
+  const Entry* find(Symbol symbol) const;
+  Entry& entry(Symbol symbol);
+  std::vector<Entry> entries_;  // few: searched by identity
 };
 
 class SymExpr {

@@ -4,6 +4,8 @@
 // order: to put a loop variable at the end of its range at which e is least (i0*s1 + i1 <= s0*s1 - 1);
 // b*floordiv(x, b) = x - mod(x, b); and to measure every atom from its own lower end, which shows that
 // s0*s1 - s0 >= 0 when s0, s1 >= 1.
+#include <algorithm>
+
 #include "ir/sym_expr.h"
 #include "ir/sym_interval.h"
 #include "ir/sym_node.h"
@@ -98,31 +100,55 @@ bool prove_from_lower_ends(const SymExpr& e, const SymRanges& ranges) {
   return sum.low >= 0;
 }
 
+// The interval of e is exact: a sum of different symbols that do not depend on each other.
+bool interval_is_exact(const SymExpr& e, const SymRanges& ranges) {
+  for (const Monomial& term : SymNode::terms_of(e)) {
+    if (term.atoms.size() != 1 || term.atoms[0]->kind != AtomKind::kSymbol) return false;
+    const SymExpr* extent = ranges.extent(term.atoms[0]->symbol);
+    if (extent != nullptr && !extent->is_constant()) return false;
+  }
+  return true;
+}
+
 bool prove(const SymExpr& e, const SymRanges& ranges, int depth) {
-  if (e.range(ranges).low >= 0) return true;
-  if (depth == 0 || e.is_constant()) return false;
+  const SymRange interval = e.range(ranges);
+  if (interval.low >= 0) return true;
+  if (depth == 0 || interval.high < 0 || interval_is_exact(e, ranges)) return false;
   return prove_from_lower_ends(e, ranges) || prove_at_loop_end(e, ranges, depth) ||
          prove_without_floordiv(e, ranges, depth);
 }
 
 }  // namespace
 
-void SymRanges::set(Symbol symbol, SymRange range) { ranges_[symbol] = range; }
+const SymRanges::Entry* SymRanges::find(Symbol symbol) const {
+  for (const Entry& entry : entries_) {
+    if (entry.symbol == symbol) return &entry;
+  }
+  return nullptr;
+}
+
+SymRanges::Entry& SymRanges::entry(Symbol symbol) {
+  if (const Entry* found = find(symbol)) return const_cast<Entry&>(*found);
+  return entries_.emplace_back(Entry{symbol, {}, nullptr});
+}
+
+void SymRanges::set(Symbol symbol, SymRange range) { entry(symbol).range = range; }
 
 void SymRanges::set_extent(Symbol symbol, const SymExpr& extent) {
   const std::int64_t high = extent.range(*this).high;
-  ranges_[symbol] = {0, high == SymRange::kPositiveInfinity ? high : std::max<std::int64_t>(high - 1, 0)};
-  extents_[symbol] = std::make_shared<const SymExpr>(extent);
+  Entry& changed = entry(symbol);
+  changed.range = {0, high == SymRange::kPositiveInfinity ? high : std::max<std::int64_t>(high - 1, 0)};
+  changed.extent = std::make_shared<const SymExpr>(extent);
 }
 
 SymRange SymRanges::get(Symbol symbol) const {
-  const auto found = ranges_.find(symbol);
-  return found == ranges_.end() ? SymRange{} : found->second;
+  const Entry* found = find(symbol);
+  return found == nullptr ? SymRange{} : found->range;
 }
 
 const SymExpr* SymRanges::extent(Symbol symbol) const {
-  const auto found = extents_.find(symbol);
-  return found == extents_.end() ? nullptr : found->second.get();
+  const Entry* found = find(symbol);
+  return found == nullptr ? nullptr : found->extent.get();
 }
 
 SymRange SymExpr::range(const SymRanges& ranges) const {
