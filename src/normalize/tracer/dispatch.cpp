@@ -56,6 +56,18 @@ void Trace::dispatch(OpEntry& op, torch::jit::Stack* stack) {
   keep_node(op, found, stack);
 }
 
+static bool has_mask(c10::ArrayRef<c10::IValue> args) {
+  for (const c10::IValue& arg : args) {
+    if (!arg.isOptionalTensorList()) continue;
+    for (const std::optional<at::Tensor>& index : arg.toOptionalTensorVector()) {
+      if (index && index->defined() &&
+          (index->scalar_type() == at::kBool || index->scalar_type() == at::kByte))
+        return true;
+    }
+  }
+  return false;
+}
+
 bool Trace::handle_special(OpEntry& op, const Scan& found, torch::jit::Stack* stack) {
   const std::size_t base = stack->size() - op.arg_kinds.size();
   if (found.any_tensor && !found.any_fake && found.all_meta) {
@@ -73,6 +85,8 @@ bool Trace::handle_special(OpEntry& op, const Scan& found, torch::jit::Stack* st
     stack->emplace_back(std::move(result));
     return true;
   }
+  if (op.dynamic_by_mask && has_mask(c10::ArrayRef<c10::IValue>(*stack).slice(base)))
+    runner_.raise_data_dependent(op.name);
   if (op.data_dependent) {
     if (op.reads_scalar) {
       const FakeTensorImpl* fake = as_fake((*stack)[base].toTensor());

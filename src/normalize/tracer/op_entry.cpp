@@ -108,9 +108,6 @@ OpEntry::OpEntry(const c10::OperatorHandle& op) : handle(op) {
            (info != nullptr && info->has(ops::Tag::kRandom));
   effect = schema.returns().empty() || (info != nullptr && info->has(ops::Tag::kEffect));
   reads_scalar = schema.name() == "aten::_local_scalar_dense";
-  data_dependent = reads_scalar ||
-                   has_any_tag(op, {at::Tag::data_dependent_output, at::Tag::dynamic_output_shape}) ||
-                   (info != nullptr && info->has(ops::Tag::kDataDependent));
   identity = schema.name() == "aten::detach" || schema.name() == "aten::alias";
   lift = schema.name() == "aten::lift_fresh" || schema.name() == "aten::lift" ||
          schema.name() == "aten::lift_fresh_copy";
@@ -122,6 +119,11 @@ OpEntry::OpEntry(const c10::OperatorHandle& op) : handle(op) {
     if (!info->decomposition.empty()) decomposition = find_decomposition(info->decomposition);
   }
   structured_meta = find_structured_meta(name);
+  // Indexing is data-dependent only by a mask.
+  dynamic_by_mask = schema.name() == "aten::index" || schema.name() == "aten::_unsafe_index";
+  data_dependent = reads_scalar || (info != nullptr && info->has(ops::Tag::kDataDependent)) ||
+                   (!dynamic_by_mask &&
+                    has_any_tag(op, {at::Tag::data_dependent_output, at::Tag::dynamic_output_shape}));
 }
 
 OpEntry& op_entry(const c10::OperatorHandle& handle) {

@@ -39,6 +39,7 @@ struct OpEntry {
   bool random = false;
   bool effect = false;              // must stay even when unused
   bool data_dependent = false;
+  bool dynamic_by_mask = false;     // data-dependent when an index is a mask
   bool reads_scalar = false;        // _local_scalar_dense: answered for known constants
   bool identity = false;            // detach, alias: the same value under another name
   bool lift = false;                // lift_fresh and its kin
