@@ -22,6 +22,7 @@ from .captured import from_fx  # noqa: E402
 from .compile import compile, list_backends, list_modes, reset  # noqa: E402
 from .explain import explain  # noqa: E402
 from .fx_bridge import to_fx  # noqa: E402
+from .normalize import normalize  # noqa: E402
 from .options import configure, list_options  # noqa: E402
 from .reports import counters  # noqa: E402
 
@@ -38,6 +39,7 @@ __all__ = [
     "list_backends",
     "list_modes",
     "list_options",
+    "normalize",
     "reset",
     "to_fx",
 ]

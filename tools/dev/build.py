@@ -10,6 +10,7 @@ from environment import (
     call,
     digest,
     doctest_include,
+    ensure_ccache,
     jobs,
     pip,
     prepare,
@@ -25,6 +26,7 @@ def setup(env: Environment) -> None:
 
 def build(env: Environment, targets: list[str]) -> None:
     prepare(env)
+    ensure_ccache()
     configure(env, "dev", env.build_dir)
     compile_targets(env, env.build_dir, targets)
 
