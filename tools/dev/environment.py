@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-# For ccache, where the user has not set them: precompiled headers, and checkouts that share entries.
+# For ccache, where the user has not set them: precompiled headers, entries that checkouts share.
 CCACHE = {
     "CCACHE_SLOPPINESS": "pch_defines,time_macros,include_file_mtime,include_file_ctime",
     "CCACHE_BASEDIR": str(ROOT),
