@@ -16,8 +16,10 @@ struct NamedRule {
 std::span<const NamedRule> attention_rules();
 std::span<const NamedRule> convolution_rules();
 std::span<const NamedRule> factory_rules();
+std::span<const NamedRule> index_rules();
 std::span<const NamedRule> indexing_rules();
 std::span<const NamedRule> join_rules();
+std::span<const NamedRule> loss_rules();
 std::span<const NamedRule> matmul_rules();
 std::span<const NamedRule> norm_rules();
 std::span<const NamedRule> pointwise_rules();

@@ -45,11 +45,6 @@ void pointwise_same(RuleContext& ctx) {
   ctx.add_result(elementwise(operands, dtype));
 }
 
-// Complex gives its real type.
-void pointwise_real(RuleContext& ctx) {
-  const Operands operands = tensor_operands(ctx);
-  ctx.add_result(elementwise(operands, c10::toRealValueType(promoted(operands))));
-}
 
 at::ScalarType promoted_with_number(const RuleContext& ctx, std::size_t first_number,
                                     std::size_t last_number) {
@@ -183,6 +178,18 @@ ResultMeta like_first(const RuleContext& ctx) {
 
 void pointwise_like(RuleContext& ctx) { ctx.add_result(like_first(ctx)); }
 
+// Complex gives its real type, in an empty_like.
+void pointwise_real(RuleContext& ctx) {
+  const at::Tensor& self = ctx.tensor(0);
+  if (!self.is_complex()) return pointwise(ctx);
+  ctx.add_result(like_first(ctx));
+  ctx.results()[0].dtype = c10::toRealValueType(self.scalar_type());
+}
+
+void pointwise_angle(RuleContext& ctx) {
+  ctx.tensor(0).is_complex() ? pointwise_real(ctx) : pointwise_int_to_float(ctx);
+}
+
 // aten.frexp: mantissa and int32 exponent.
 void pointwise_frexp(RuleContext& ctx) {
   ctx.add_result(like_first(ctx));
@@ -207,6 +214,7 @@ constexpr NamedRule kRules[] = {
     {"in_place", in_place},
     {"pointwise", pointwise},
     {"pointwise_add", pointwise_add},
+    {"pointwise_angle", pointwise_angle},
     {"pointwise_bool", pointwise_bool},
     {"pointwise_contiguous_first", pointwise_contiguous_first},
     {"pointwise_div_mode", pointwise_div_mode},
