@@ -125,6 +125,8 @@ def reordered(t: torch.Tensor) -> torch.Tensor:
 
 
 def channels_last(t: torch.Tensor) -> torch.Tensor:
+    if t.dim() == 5:
+        return t.contiguous(memory_format=torch.channels_last_3d)
     return t.contiguous(memory_format=torch.channels_last) if t.dim() == 4 else t
 
 

@@ -8,7 +8,9 @@ namespace triptych::normalize {
 
 static std::unordered_map<std::string_view, c10::KernelFunction> all_decompositions() {
   std::unordered_map<std::string_view, c10::KernelFunction> all;
-  for (auto family : {activation_decompositions}) {
+  for (auto family : {activation_decompositions, factory_decompositions, indexing_decompositions,
+                      loss_decompositions, matmul_decompositions, norm_decompositions,
+                      pointwise_decompositions, reduction_decompositions, view_decompositions}) {
     for (NamedDecomposition& named : family()) {
       TORCH_INTERNAL_ASSERT(all.emplace(named.name, std::move(named.kernel)).second,
                             "two decompositions named ", named.name);

@@ -19,5 +19,13 @@ NamedDecomposition decomposition(std::string_view name, Function* function) {
 }
 
 std::vector<NamedDecomposition> activation_decompositions();
+std::vector<NamedDecomposition> factory_decompositions();
+std::vector<NamedDecomposition> indexing_decompositions();
+std::vector<NamedDecomposition> loss_decompositions();
+std::vector<NamedDecomposition> matmul_decompositions();
+std::vector<NamedDecomposition> norm_decompositions();
+std::vector<NamedDecomposition> pointwise_decompositions();
+std::vector<NamedDecomposition> reduction_decompositions();
+std::vector<NamedDecomposition> view_decompositions();
 
 }  // namespace triptych::normalize

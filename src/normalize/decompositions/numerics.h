@@ -1,21 +1,31 @@
-// Half and bfloat16 are computed in float32 and rounded once, as eager's kernels do.
+// What the decompositions share. Half and bfloat16 are computed in float32 and rounded once, as eager's
+// kernels do.
 #pragma once
 
 #include <ATen/OpMathType.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_to_copy.h>
+#include <ATen/ops/scalar_tensor.h>
 
 namespace triptych::normalize {
 
-inline at::Tensor to_dtype(const at::Tensor& t, at::ScalarType dtype) {
+using at::Scalar;
+using at::Tensor;
+
+inline Tensor to_dtype(const Tensor& t, at::ScalarType dtype) {
   return t.scalar_type() == dtype ? t : at::_to_copy(t, t.options().dtype(dtype));
 }
 
 // The dtype that eager's kernels compute in.
-inline at::ScalarType compute_dtype(const at::Tensor& t) {
-  return at::toOpMathType(t.scalar_type());
-}
+inline at::ScalarType compute_dtype(const Tensor& t) { return at::toOpMathType(t.scalar_type()); }
 
-inline at::Tensor upcast(const at::Tensor& t) { return to_dtype(t, compute_dtype(t)); }
+inline Tensor upcast(const Tensor& t) { return to_dtype(t, compute_dtype(t)); }
+
+inline bool is_integral(const Tensor& t) { return c10::isIntegralType(t.scalar_type(), true); }
+
+// A 0-d tensor of this value beside `like`.
+inline Tensor number_like(const Tensor& like, const Scalar& value) {
+  return at::scalar_tensor(value, like.options());
+}
 
 }  // namespace triptych::normalize

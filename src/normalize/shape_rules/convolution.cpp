@@ -1,4 +1,6 @@
 // Rules of convolutions, with the memory format that the CPU kernels give.
+#include <ATen/Parallel.h>
+
 #include "normalize/shape_rules/families.h"
 #include "normalize/shape_rules/strides.h"
 
@@ -33,9 +35,8 @@ void check_channels(const Convolution& c) {
   TORCH_CHECK(input.size() == weight.size(), "Expected ", weight.size(), "-dimensional input for ",
               weight.size(), "-dimensional weight ", weight, ", but got ", input.size(),
               "-dimensional input of size ", input, " instead");
-  TORCH_CHECK(equal(input[1], expected), "Given ", c.transposed ? "transposed=1" : "groups=",
-              c.transposed ? "" : "", c.transposed ? c10::SymInt(1) : c.groups,
-              ", weight of size ", weight, ", expected input", input, " to have ", expected,
+  TORCH_CHECK(equal(input[1], expected), "Given ", c.transposed ? "transposed=" : "groups=",
+              c.transposed ? c10::SymInt(1) : c.groups, ", weight of size ", weight, ", expected input", input, " to have ", expected,
               " channels, but got ", input[1], " channels instead");
 }
 
@@ -80,13 +81,42 @@ Sizes output_sizes(const Convolution& c) {
   return out;
 }
 
+bool all_equal(const Sizes& sizes, int64_t value) {
+  for (const c10::SymInt& size : sizes) {
+    if (!is_value(size, value)) return false;
+  }
+  return true;
+}
+
+// Whether the CPU takes oneDNN's kernel (float32 where it is faster, bfloat16 and half always).
+// Without it, volumes come back contiguous.
+bool uses_onednn(const Convolution& c) {
+  for (std::size_t i = 0; c.transposed && i < c.stride.size(); ++i) {
+    if (c.output_padding[i] >= c.stride[i]) return false;
+  }
+  if (c.input.scalar_type() != at::kFloat) return true;
+  const SizesRef input = c.input.sym_sizes();
+  const SizesRef weight = c.weight.sym_sizes();
+  const std::size_t n = weight.size();
+  const bool simple = all_equal(c.stride, 1) && all_equal(c.dilation, 1) && input[0] < 16 &&
+                      is_value(weight[n - 1], 1) && is_value(weight[n - 2], 1) &&
+                      at::get_num_threads() == 1;
+  const bool large = c.groups > 1 || (weight[n - 1] > 3 && weight[n - 2] > 3) || input[0] > 1 ||
+                     product(input.slice(0, 4)) > 20480;
+  return !simple && large;
+}
+
 // Channels last where input or weight looks so; never for float64.
 at::MemoryFormat output_format(const Convolution& c) {
   if (c.input.scalar_type() == at::kDouble || c.weight.scalar_type() == at::kDouble) {
     return at::MemoryFormat::Contiguous;
   }
-  const at::MemoryFormat input = c.input.suggest_memory_format();
-  return input == at::MemoryFormat::Contiguous ? c.weight.suggest_memory_format() : input;
+  at::MemoryFormat format = c.input.suggest_memory_format();
+  if (format == at::MemoryFormat::Contiguous) format = c.weight.suggest_memory_format();
+  if (format == at::MemoryFormat::ChannelsLast3d && !uses_onednn(c)) {
+    return at::MemoryFormat::Contiguous;
+  }
+  return format;
 }
 
 // (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)

@@ -87,29 +87,22 @@ bool dense_setup(const Operands& operands, ResultMeta& result) {
   return true;
 }
 
-struct Broadcasted {
-  Sizes strides;  // in the result's dimensions, 0 where the operand is broadcast
-};
-
-Broadcasted broadcast_strides(const at::Tensor& t, SizesRef shape) {
-  Broadcasted out;
-  out.strides.resize(shape.size(), 0);
-  const SizesRef sizes = t.sym_sizes();
-  const SizesRef strides = t.sym_strides();
-  const std::size_t offset = shape.size() - sizes.size();
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const bool expanded = is_value(sizes[i], 1) && !is_value(shape[offset + i], 1);
-    if (!expanded) out.strides[offset + i] = strides[i];
+// In the result's dimensions, 0 where the operand is broadcast.
+Sizes broadcast_strides(const Layout& operand, SizesRef shape) {
+  Sizes out(shape.size(), 0);
+  const std::size_t offset = shape.size() - operand.sizes.size();
+  for (std::size_t i = 0; i < operand.sizes.size(); ++i) {
+    const bool expanded = is_value(operand.sizes[i], 1) && !is_value(shape[offset + i], 1);
+    if (!expanded) out[offset + i] = operand.strides[i];
   }
   return out;
 }
 
 // Positive: dim0 belongs outside dim1; negative: they are in order; 0: the operands do not tell.
-int compare_dims(const c10::SmallVector<Broadcasted, 4>& operands, SizesRef shape, int64_t dim0,
-                 int64_t dim1) {
-  for (const Broadcasted& operand : operands) {
-    const c10::SymInt& stride0 = operand.strides[dim0];
-    const c10::SymInt& stride1 = operand.strides[dim1];
+int compare_dims(c10::ArrayRef<Sizes> operands, SizesRef shape, int64_t dim0, int64_t dim1) {
+  for (const Sizes& operand : operands) {
+    const c10::SymInt& stride0 = operand[dim0];
+    const c10::SymInt& stride1 = operand[dim1];
     if (is_value(stride0, 0) || is_value(stride1, 0)) continue;
     if (!equal(stride0, stride1)) return stride0 < stride1 ? -1 : 1;
     if (!equal(shape[dim0], shape[dim1]) && shape[dim0] > shape[dim1]) return 1;
@@ -117,17 +110,19 @@ int compare_dims(const c10::SmallVector<Broadcasted, 4>& operands, SizesRef shap
   return 0;
 }
 
+}  // namespace
+
 // TensorIterator's reorder_dimensions: innermost first, ties by the earlier operand.
-void reordered_setup(const Operands& operands, ResultMeta& result) {
-  const int64_t n = static_cast<int64_t>(result.sizes.size());
-  c10::SmallVector<Broadcasted, 4> strides;
-  for (const at::Tensor* t : operands) strides.push_back(broadcast_strides(*t, result.sizes));
+Sizes iterator_strides(c10::ArrayRef<Layout> operands, SizesRef shape) {
+  const int64_t n = static_cast<int64_t>(shape.size());
+  c10::SmallVector<Sizes, 4> strides;
+  for (const Layout& operand : operands) strides.push_back(broadcast_strides(operand, shape));
   Dims perm(n);
   for (int64_t i = 0; i < n; ++i) perm[i] = n - 1 - i;
   for (int64_t i = 1; i < n; ++i) {
     int64_t at = i;
     for (int64_t before = i - 1; before >= 0; --before) {
-      const int comparison = compare_dims(strides, result.sizes, perm[before], perm[at]);
+      const int comparison = compare_dims(strides, shape, perm[before], perm[at]);
       if (comparison < 0) break;
       if (comparison == 0) continue;
       std::swap(perm[before], perm[at]);
@@ -136,20 +131,16 @@ void reordered_setup(const Operands& operands, ResultMeta& result) {
   }
   bool inverted = true;
   for (int64_t i = 0; i < n; ++i) inverted = inverted && perm[i] == n - 1 - i;
-  if (inverted) {
-    result.strides = contiguous_strides(result.sizes);
-    return;
-  }
+  if (inverted) return contiguous_strides(shape);
   // Here, unlike in a contiguous result, an empty dimension makes the strides outside it 0.
-  result.strides.resize(n);
+  Sizes out(n, 0);
   c10::SymInt stride = 1;
   for (const int64_t dim : perm) {
-    result.strides[dim] = stride;
-    stride *= result.sizes[dim];
+    out[dim] = stride;
+    stride *= shape[dim];
   }
+  return out;
 }
-
-}  // namespace
 
 ResultMeta elementwise(const Operands& operands, at::ScalarType dtype, bool with_number) {
   ResultMeta result;
@@ -159,7 +150,9 @@ ResultMeta elementwise(const Operands& operands, at::ScalarType dtype, bool with
   result.device = common_device(operands);
   const bool mixes_ranks = with_number && !result.sizes.empty();
   if (same_shape && !mixes_ranks && dense_setup(operands, result)) return result;
-  reordered_setup(operands, result);
+  c10::SmallVector<Layout, 4> layouts;
+  for (const at::Tensor* t : operands) layouts.push_back({sizes_of(*t), strides_of(*t)});
+  result.strides = iterator_strides(layouts, result.sizes);
   return result;
 }
 

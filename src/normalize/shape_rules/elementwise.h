@@ -16,6 +16,14 @@ Sizes broadcast(SizesRef a, SizesRef b);
 // `with_number`: a Scalar takes part as a 0-d operand, as in aten.add.Scalar.
 ResultMeta elementwise(const Operands& operands, at::ScalarType dtype, bool with_number = false);
 
+struct Layout {
+  Sizes sizes;
+  Sizes strides;
+};
+
+// The strides of a fresh result of an iterator whose operands differ in shape or layout.
+Sizes iterator_strides(c10::ArrayRef<Layout> operands, SizesRef shape);
+
 // Every defined tensor argument, lists left out.
 Operands tensor_operands(const RuleContext& ctx);
 

@@ -157,6 +157,32 @@ void new_empty_strided(RuleContext& ctx) {
   ctx.add_result(std::move(result));
 }
 
+// A clone with self's very strides: select_scatter, slice_scatter, diagonal_scatter, ...
+void preserved_copy(RuleContext& ctx) {
+  ResultMeta result = like(ctx, at::MemoryFormat::Contiguous);
+  result.strides = strides_of(ctx.tensor(0));
+  ctx.add_result(std::move(result));
+}
+
+// aten.empty_permuted: dense in the given order of dimensions.
+void empty_permuted(RuleContext& ctx) {
+  ResultMeta result;
+  result.sizes = as_sizes(ctx.arg(0));
+  const Dims order = as_ints(ctx.arg(1));
+  TORCH_CHECK(order.size() == result.sizes.size(),
+              "Number of dimensions in size does not match the length of the physical_layout; "
+              "i.e. len(size) = ",
+              result.sizes.size(), " is not equal to len(physical_layout) = ", order.size());
+  Sizes physical;
+  for (const int64_t dim : order) physical.push_back(result.sizes[dim]);
+  const Sizes strides = contiguous_strides(physical);
+  result.strides.resize(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) result.strides[order[i]] = strides[i];
+  result.dtype = dtype_or(named(ctx, "dtype"), default_dtype());
+  result.device = device_or(named(ctx, "device"), at::kCPU);
+  ctx.add_result(std::move(result));
+}
+
 // aten.copy: self's metadata, the source broadcasts to it.
 void copy(RuleContext& ctx) {
   const at::Tensor& self = ctx.tensor(0);
@@ -173,6 +199,7 @@ constexpr NamedRule kRules[] = {
     {"contiguous_like", contiguous_like},
     {"copy", copy},
     {"copy_like", copy_like},
+    {"empty_permuted", empty_permuted},
     {"empty_strided", empty_strided},
     {"eye", eye},
     {"factory_integers", factory_integers},
@@ -182,6 +209,7 @@ constexpr NamedRule kRules[] = {
     {"linspace", linspace},
     {"new_empty_strided", new_empty_strided},
     {"normal", normal},
+    {"preserved_copy", preserved_copy},
     {"randperm", randperm},
     {"scalar_tensor", scalar_tensor},
 };

@@ -23,8 +23,9 @@ Indices read_indices(const at::Tensor& self, const c10::IValue& v) {
                     indices.tensors.size(), ")");
   for (const at::Tensor& index : indices.tensors) {
     if (!index.defined()) continue;
-    TORCH_CHECK(index.scalar_type() != at::kBool && index.scalar_type() != at::kByte,
-                "the result of indexing with a mask has a size that depends on its data");
+    if (index.scalar_type() == at::kBool || index.scalar_type() == at::kByte) {
+      throw DataDependentShape("the result of indexing with a mask has a size that its data decide");
+    }
     check_index_dtype(index);
     indices.shape = broadcast(indices.shape, index.sym_sizes());
   }
@@ -53,24 +54,51 @@ Dims seen_order(const Indices& indices) {
   return order;
 }
 
-Sizes indexed_sizes(const at::Tensor& self, const Indices& indices) {
-  Sizes sizes;
+// self as the kernel reads it: the indexed dimensions give way to the indices' shape, with stride 0.
+Layout source_layout(const at::Tensor& self, const Indices& indices, std::size_t& first_indexed) {
+  Layout source;
   bool placed = false;
   for (const int64_t dim : seen_order(indices)) {
     if (!indices.tensors[dim].defined()) {
-      sizes.push_back(self.sym_size(dim));
+      source.sizes.push_back(self.sym_size(dim));
+      source.strides.push_back(self.sym_stride(dim));
     } else if (!placed) {
-      sizes.append(indices.shape.begin(), indices.shape.end());
+      first_indexed = source.sizes.size();
+      source.sizes.append(indices.shape.begin(), indices.shape.end());
+      source.strides.resize(source.sizes.size(), 0);
       placed = true;
     }
   }
-  return sizes;
+  return source;
+}
+
+// An index tensor in the result's dimensions.
+Layout index_layout(const at::Tensor& index, const Indices& indices, std::size_t first,
+                    std::size_t rank) {
+  Layout layout{Sizes(rank, 1), Sizes(rank, 0)};
+  const std::size_t missing = indices.shape.size() - static_cast<std::size_t>(index.dim());
+  for (std::size_t i = 0; i < static_cast<std::size_t>(index.dim()); ++i) {
+    const std::size_t at = first + missing + i;
+    layout.sizes[at] = index.sym_size(static_cast<int64_t>(i));
+    layout.strides[at] = index.sym_stride(static_cast<int64_t>(i));
+  }
+  return layout;
 }
 
 void index(RuleContext& ctx) {
   const at::Tensor& self = ctx.tensor(0);
   const Indices indices = read_indices(self, ctx.arg(1));
-  ctx.add_result(fresh_like(indexed_sizes(self, indices), self));
+  std::size_t first = 0;
+  c10::SmallVector<Layout, 4> operands{source_layout(self, indices, first)};
+  const Sizes sizes = operands[0].sizes;
+  for (const at::Tensor& t : indices.tensors) {
+    if (t.defined()) operands.push_back(index_layout(t, indices, first, sizes.size()));
+  }
+  ResultMeta result = fresh_like(sizes, self);
+  if (!is_value(product(sizes), 0) && !is_value(product(sizes), 1)) {
+    result.strides = iterator_strides(operands, sizes);
+  }
+  ctx.add_result(std::move(result));
 }
 
 constexpr NamedRule kRules[] = {{"index", index}};

@@ -75,17 +75,49 @@ void scatter(RuleContext& ctx) {
 // The structured scatters: contiguous.
 void scatter_contiguous(RuleContext& ctx) {
   const at::Tensor& self = ctx.tensor(0);
-  c10::maybe_wrap_dim(named(ctx, "dim").toInt(), self.dim());
+  const c10::IValue& dim = named(ctx, "dim");
+  if (!dim.isNone()) c10::maybe_wrap_dim(dim.toInt(), self.dim());
   ctx.add_result(fresh_like(sizes_of(self), self));
 }
 
+// masked_scatter: the mask broadcasts with self; contiguous.
+void masked_scatter(RuleContext& ctx) {
+  const at::Tensor& self = ctx.tensor(0);
+  ctx.add_result(fresh_like(broadcast(self.sym_sizes(), ctx.tensor(1).sym_sizes()), self));
+}
+
+// aten.take: the index's sizes.
+void take(RuleContext& ctx) {
+  ctx.add_result(fresh_like(sizes_of(ctx.tensor(1)), ctx.tensor(0)));
+}
+
+// The flat diagonal of aten.diag_embed becomes a matrix in the two given dimensions.
+void diag_embed(RuleContext& ctx) {
+  const at::Tensor& self = ctx.tensor(0);
+  const int64_t rank = self.dim() + 1;
+  const int64_t offset = ctx.arg(1).toInt();
+  const int64_t dim1 = c10::maybe_wrap_dim(ctx.arg(2).toInt(), rank);
+  const int64_t dim2 = c10::maybe_wrap_dim(ctx.arg(3).toInt(), rank);
+  TORCH_CHECK(dim1 != dim2, "diagonal dimensions cannot be identical ", ctx.arg(2).toInt(), ", ",
+              ctx.arg(3).toInt());
+  const c10::SymInt side = self.sym_sizes().back() + (offset < 0 ? -offset : offset);
+  Sizes sizes = sizes_of(self);
+  sizes.pop_back();
+  sizes.insert(sizes.begin() + std::min(dim1, dim2), side);
+  sizes.insert(sizes.begin() + std::max(dim1, dim2), side);
+  ctx.add_result(fresh_like(std::move(sizes), self));
+}
+
 constexpr NamedRule kRules[] = {
+    {"diag_embed", diag_embed},
     {"embedding", embedding},
     {"embedding_dense_backward", embedding_dense_backward},
     {"gather", gather},
     {"index_select", index_select},
+    {"masked_scatter", masked_scatter},
     {"scatter", scatter},
     {"scatter_contiguous", scatter_contiguous},
+    {"take", take},
 };
 
 }  // namespace

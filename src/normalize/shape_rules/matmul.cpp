@@ -141,8 +141,22 @@ void linear(RuleContext& ctx) {
   ctx.add_result(fresh_like(std::move(sizes), input));
 }
 
+// aten._cdist_forward: distances of every pair of rows.
+void cdist(RuleContext& ctx) {
+  const at::Tensor& a = ctx.tensor(0);
+  const at::Tensor& b = ctx.tensor(1);
+  TORCH_CHECK(equal(a.sym_sizes().back(), b.sym_sizes().back()),
+              "X1 and X2 must have the same number of columns. X1: ", a.sym_sizes().back(), " X2: ",
+              b.sym_sizes().back());
+  Sizes sizes = broadcast(a.sym_sizes().slice(0, a.dim() - 2), b.sym_sizes().slice(0, b.dim() - 2));
+  sizes.push_back(a.sym_size(-2));
+  sizes.push_back(b.sym_size(-2));
+  ctx.add_result(fresh_like(std::move(sizes), a));
+}
+
 constexpr NamedRule kRules[] = {
     {"addmm", addmm}, {"addmv", addmv}, {"baddbmm", baddbmm}, {"bmm", bmm},
+    {"cdist", cdist},
     {"dot", dot},     {"linear", linear}, {"mm", mm},         {"mv", mv},
 };
 

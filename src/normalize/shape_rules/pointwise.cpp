@@ -1,5 +1,8 @@
 // Rules of pointwise ops. The names say how the result's dtype is found; sizes, strides and device are
 // always TensorIterator's over the tensor arguments in order.
+#include <c10/core/Contiguity.h>
+#include <c10/core/WrapDimMinimal.h>
+
 #include "normalize/shape_rules/elementwise.h"
 #include "normalize/shape_rules/families.h"
 
@@ -197,6 +200,34 @@ void pointwise_frexp(RuleContext& ctx) {
   ctx.results()[1].dtype = at::kInt;
 }
 
+// aten.complex, polar: two reals make one complex.
+void pointwise_to_complex(RuleContext& ctx) {
+  const Operands operands = tensor_operands(ctx);
+  ctx.add_result(elementwise(operands, c10::toComplexType(operands[0]->scalar_type())));
+}
+
+// aten.glu: the product of one half with the sigmoid of the other.
+void glu(RuleContext& ctx) {
+  const at::Tensor& self = ctx.tensor(0);
+  TORCH_CHECK(self.dim() > 0, "glu does not support 0-dimensional tensors");
+  const int64_t dim = c10::maybe_wrap_dim(ctx.arg(1).toInt(), self.dim());
+  TORCH_CHECK(is_value(self.sym_size(dim) % 2, 0), "Halving dimension must be even, but dimension ",
+              dim, " is size ", self.sym_size(dim));
+  Layout half{sizes_of(self), strides_of(self)};
+  half.sizes[dim] = half.sizes[dim] / 2;
+  ResultMeta result = fresh_like(half.sizes, self);
+  const c10::SymInt numel = product(half.sizes);
+  const auto dense = c10::SymIntArrayRef(half.strides);
+  if (c10::_compute_contiguous<c10::SymInt>(half.sizes, dense, numel)) {
+    // as it is
+  } else if (c10::_compute_non_overlapping_and_dense<c10::SymInt>(half.sizes, dense)) {
+    result.strides = half.strides;
+  } else {
+    result.strides = iterator_strides({half, half}, half.sizes);
+  }
+  ctx.add_result(std::move(result));
+}
+
 // An in-place op gives back its first argument.
 void in_place(RuleContext& ctx) {
   const at::Tensor& self = ctx.tensor(0);
@@ -211,6 +242,7 @@ void in_place(RuleContext& ctx) {
 }
 
 constexpr NamedRule kRules[] = {
+    {"glu", glu},
     {"in_place", in_place},
     {"pointwise", pointwise},
     {"pointwise_add", pointwise_add},
@@ -232,6 +264,7 @@ constexpr NamedRule kRules[] = {
     {"pointwise_real", pointwise_real},
     {"pointwise_same", pointwise_same},
     {"pointwise_sub", pointwise_sub},
+    {"pointwise_to_complex", pointwise_to_complex},
     {"pointwise_where", pointwise_where},
 };
 

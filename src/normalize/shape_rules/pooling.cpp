@@ -70,10 +70,12 @@ Sizes pooled_sizes(const RuleContext& ctx, std::size_t dims) {
   return sizes;
 }
 
-// 4-d results follow the input's memory format.
-void add_pooled(RuleContext& ctx, Sizes sizes, at::ScalarType dtype) {
+// Batched images follow the input's memory format; of volumes, only those of max_pool3d do.
+void add_pooled(RuleContext& ctx, Sizes sizes, at::ScalarType dtype, std::size_t dims,
+                bool volumes_follow = false) {
   const at::Tensor& self = ctx.tensor(0);
-  const bool follows = self.dim() == 4 || (self.dim() == 5 && sizes.size() == 5);
+  const bool follows = (dims == 2 || (dims == 3 && volumes_follow)) &&
+                       self.dim() == static_cast<int64_t>(dims) + 2;
   ctx.add_result(fresh_in_format(
       std::move(sizes), dtype, self.device(),
       follows ? self.suggest_memory_format() : at::MemoryFormat::Contiguous));
@@ -81,14 +83,14 @@ void add_pooled(RuleContext& ctx, Sizes sizes, at::ScalarType dtype) {
 
 template <std::size_t kDims>
 void avg_pool(RuleContext& ctx) {
-  add_pooled(ctx, pooled_sizes(ctx, kDims), ctx.tensor(0).scalar_type());
+  add_pooled(ctx, pooled_sizes(ctx, kDims), ctx.tensor(0).scalar_type(), kDims);
 }
 
 template <std::size_t kDims>
 void max_pool(RuleContext& ctx) {
   const Sizes sizes = pooled_sizes(ctx, kDims);
-  add_pooled(ctx, sizes, ctx.tensor(0).scalar_type());
-  add_pooled(ctx, sizes, at::kLong);
+  add_pooled(ctx, sizes, ctx.tensor(0).scalar_type(), kDims, true);
+  add_pooled(ctx, sizes, at::kLong, kDims, true);
 }
 
 Sizes adaptive_sizes(const RuleContext& ctx) {
@@ -104,13 +106,14 @@ Sizes adaptive_sizes(const RuleContext& ctx) {
 }
 
 void adaptive_avg_pool(RuleContext& ctx) {
-  add_pooled(ctx, adaptive_sizes(ctx), ctx.tensor(0).scalar_type());
+  add_pooled(ctx, adaptive_sizes(ctx), ctx.tensor(0).scalar_type(), as_sizes(ctx.arg(1)).size());
 }
 
 void adaptive_max_pool(RuleContext& ctx) {
   const Sizes sizes = adaptive_sizes(ctx);
-  add_pooled(ctx, sizes, ctx.tensor(0).scalar_type());
-  add_pooled(ctx, sizes, at::kLong);
+  const std::size_t dims = as_sizes(ctx.arg(1)).size();
+  add_pooled(ctx, sizes, ctx.tensor(0).scalar_type(), dims);
+  add_pooled(ctx, sizes, at::kLong, dims);
 }
 
 // The gradient of a pooled input: (grad_output, self, ...).

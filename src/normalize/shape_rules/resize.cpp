@@ -55,9 +55,7 @@ void grid_sampler(RuleContext& ctx) {
               input.sym_sizes(), " and grid with sizes ", grid.sym_sizes());
   Sizes sizes{input.sym_size(0), input.sym_size(1)};
   for (int64_t d = 1; d + 1 < grid.dim(); ++d) sizes.push_back(grid.sym_size(d));
-  ctx.add_result(fresh_in_format(std::move(sizes), input.scalar_type(), input.device(),
-                                 input.dim() == 4 ? input.suggest_memory_format()
-                                                  : at::MemoryFormat::Contiguous));
+  ctx.add_result(fresh_like(std::move(sizes), input));
 }
 
 // aten.affine_grid_generator: [N, H, W, 2] or [N, D, H, W, 3].
@@ -91,6 +89,12 @@ void pixel_shuffle(RuleContext& ctx) {
     sizes[n - 3] *= factor * factor;
     sizes[n - 2] = sizes[n - 2] / factor;
     sizes[n - 1] = sizes[n - 1] / factor;
+  }
+  if (factor == 1 && is_value(self.sym_numel(), 0) && short_name(ctx) == "pixel_unshuffle") {
+    ResultMeta result = fresh_like(std::move(sizes), self);
+    result.strides = strides_like(self, at::MemoryFormat::Preserve);
+    ctx.add_result(std::move(result));
+    return;
   }
   ctx.add_result(fresh_in_format(std::move(sizes), self.scalar_type(), self.device(),
                                  self.dim() == 4 ? self.suggest_memory_format()

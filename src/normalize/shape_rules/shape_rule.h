@@ -3,6 +3,7 @@
 // arguments, with eager's text, and gives the strides that eager gives.
 #pragma once
 
+#include <stdexcept>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +23,12 @@ struct ResultMeta {
   c10::Device device{c10::kCPU};
   int alias_of = -1;        // index of the tensor argument whose storage the result shares; -1: fresh
   bool undefined = false;   // an undefined tensor
+};
+
+// Raised by a rule whose result's size depends on the data, as indexing with a mask.
+class DataDependentShape : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
 };
 
 class RuleContext {

@@ -1,0 +1,235 @@
+// Pointwise ops as their formulas over core ones.
+#include <ATen/ops/add.h>
+#include <ATen/ops/bitwise_not.h>
+#include <ATen/ops/clamp.h>
+#include <ATen/ops/clone.h>
+#include <ATen/ops/div.h>
+#include <ATen/ops/eq.h>
+#include <ATen/ops/ge.h>
+#include <ATen/ops/gt.h>
+#include <ATen/ops/isnan.h>
+#include <ATen/ops/log.h>
+#include <ATen/ops/log1p.h>
+#include <ATen/ops/logical_and.h>
+#include <ATen/ops/logical_or.h>
+#include <ATen/ops/lt.h>
+#include <ATen/ops/maximum.h>
+#include <ATen/ops/minimum.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/neg.h>
+#include <ATen/ops/result_type.h>
+#include <ATen/ops/sin.h>
+#include <ATen/ops/sub.h>
+#include <ATen/ops/trunc.h>
+#include <ATen/ops/where.h>
+
+#include <cmath>
+#include <limits>
+
+#include "normalize/decompositions/families.h"
+#include "normalize/decompositions/numerics.h"
+
+namespace triptych::normalize {
+namespace {
+
+Tensor rsub_tensor(const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  return at::sub(other, self, alpha);
+}
+
+// other - alpha self
+Tensor rsub_scalar(const Tensor& self, const Scalar& other, const Scalar& alpha) {
+  return at::add(at::mul(at::neg(self), alpha), other);
+}
+
+bool is_one(const Scalar& value) { return value.equal(1); }
+
+at::ScalarType joint_dtype(const Tensor& a, const Tensor& b, const Tensor& c) {
+  return c10::promoteTypes(c10::promoteTypes(a.scalar_type(), b.scalar_type()), c.scalar_type());
+}
+
+// self + value tensor1 tensor2
+Tensor addcmul(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
+               const Scalar& value) {
+  const at::ScalarType dtype = joint_dtype(self, tensor1, tensor2);
+  const Tensor scaled =
+      is_one(value) ? upcast(tensor1) : at::mul(upcast(tensor1), value);
+  return to_dtype(at::add(upcast(self), at::mul(scaled, upcast(tensor2))), dtype);
+}
+
+// self + value tensor1 / tensor2
+Tensor addcdiv(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
+               const Scalar& value) {
+  TORCH_CHECK(!is_integral(tensor1) || !is_integral(tensor2),
+              "Integer division with addcdiv is no longer supported, and in a future  release "
+              "addcdiv will perform a true division of tensor1 and tensor2. The historic addcdiv "
+              "behavior can be implemented as (input + value * torch.trunc(tensor1 / "
+              "tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / "
+              "tensor2) for float inputs. The future addcdiv behavior is just the latter "
+              "implementation: (input + value * tensor1 / tensor2), for all dtypes.");
+  const at::ScalarType dtype = joint_dtype(self, tensor1, tensor2);
+  const Tensor scaled =
+      is_one(value) ? upcast(tensor1) : at::mul(upcast(tensor1), value);
+  return to_dtype(at::add(upcast(self), at::div(scaled, upcast(tensor2))), dtype);
+}
+
+// Interpolated from the nearer end, as eager: |weight| < 0.5 from self, else from end.
+Tensor lerp_scalar(const Tensor& self, const Tensor& end, const Scalar& weight) {
+  const Tensor a = upcast(self);
+  const Tensor b = upcast(end);
+  const Tensor span = at::sub(b, a);
+  const Tensor out = std::abs(weight.toDouble()) < 0.5
+                         ? at::add(a, at::mul(span, weight))
+                         : at::sub(b, at::mul(span, 1 - weight.toDouble()));
+  return to_dtype(out, self.scalar_type());
+}
+
+Tensor lerp_tensor(const Tensor& self, const Tensor& end, const Tensor& weight) {
+  const Tensor a = upcast(self);
+  const Tensor b = upcast(end);
+  const Tensor w = upcast(weight);
+  const Tensor span = at::sub(b, a);
+  const Tensor near_start =
+      at::logical_and(at::gt(w, -0.5), at::lt(w, 0.5));
+  const Tensor from_start = at::add(a, at::mul(span, w));
+  const Tensor from_end = at::sub(b, at::mul(span, at::add(at::neg(w), 1)));
+  return to_dtype(at::where(near_start, from_start, from_end), self.scalar_type());
+}
+
+Tensor square(const Tensor& self) { return at::mul(self, self); }
+
+// x - trunc(x)
+Tensor frac(const Tensor& self) { return at::sub(self, at::trunc(self)); }
+
+Tensor float_of(const Tensor& self) {
+  return is_integral(self)
+             ? to_dtype(self, c10::typeMetaToScalarType(c10::get_default_dtype()))
+             : self;
+}
+
+// 0 where x is 0 (unless y is NaN), else x log(y)
+Tensor xlogy(const Tensor& self, const Tensor& other) {
+  const Tensor x = float_of(self);
+  const Tensor y = float_of(other);
+  const Tensor product = at::mul(x, at::log(y));
+  const Tensor zero = at::where(at::eq(x, 0), number_like(product, 0), product);
+  return at::where(at::isnan(y), number_like(product, std::numeric_limits<double>::quiet_NaN()),
+                   zero);
+}
+
+// log(x / (1 - x)), x clamped into [eps, 1 - eps] first
+Tensor logit(const Tensor& self, std::optional<double> eps) {
+  const Tensor given = float_of(self);
+  Tensor x = upcast(given);
+  if (eps) x = at::clamp(x, *eps, 1 - *eps);
+  return to_dtype(at::log(at::div(x, at::add(at::neg(x), 1))), given.scalar_type());
+}
+
+// sin(pi x) / (pi x), 1 at 0
+Tensor sinc(const Tensor& self) {
+  const Tensor given = float_of(self);
+  const Tensor x = at::mul(upcast(given), 3.14159265358979323846);
+  const Tensor out = at::where(at::eq(x, 0), number_like(x, 1), at::div(at::sin(x), x));
+  return to_dtype(out, given.scalar_type());
+}
+
+Tensor deg2rad(const Tensor& self) { return at::mul(self, 3.14159265358979323846 / 180.0); }
+Tensor rad2deg(const Tensor& self) { return at::mul(self, 180.0 / 3.14159265358979323846); }
+
+double lowest(at::ScalarType dtype) {
+  switch (dtype) {
+    case at::kHalf: return -65504.0;
+    case at::kBFloat16: return -3.3895313892515355e38;
+    case at::kFloat: return std::numeric_limits<float>::lowest();
+    default: return std::numeric_limits<double>::lowest();
+  }
+}
+
+// NaN, +inf and -inf replaced; the largest finite values by default
+Tensor nan_to_num(const Tensor& self, std::optional<double> nan, std::optional<double> posinf,
+                  std::optional<double> neginf) {
+  if (is_integral(self)) return at::clone(self);
+  const double low = lowest(self.scalar_type());
+  const double infinity = std::numeric_limits<double>::infinity();
+  Tensor out = at::where(at::isnan(self), number_like(self, nan.value_or(0)), self);
+  out = at::where(at::eq(self, infinity), number_like(self, posinf.value_or(-low)), out);
+  return at::where(at::eq(self, -infinity), number_like(self, neginf.value_or(low)), out);
+}
+
+Tensor clamp_min(const Tensor& self, const Scalar& min) { return at::clamp(self, min); }
+Tensor clamp_max(const Tensor& self, const Scalar& max) {
+  return at::clamp(self, std::nullopt, max);
+}
+Tensor clamp_min_tensor(const Tensor& self, const Tensor& min) { return at::maximum(self, min); }
+Tensor clamp_max_tensor(const Tensor& self, const Tensor& max) { return at::minimum(self, max); }
+
+// 0 below 0, 1 above, the given value at 0
+Tensor heaviside(const Tensor& self, const Tensor& values) {
+  const Tensor step = to_dtype(at::gt(self, 0), self.scalar_type());
+  return at::where(at::eq(self, 0), values, step);
+}
+
+Tensor floor_divide(const Tensor& self, const Tensor& other) {
+  return at::div(self, other, "floor");
+}
+
+Tensor masked_fill_scalar(const Tensor& self, const Tensor& mask, const Scalar& value) {
+  return at::where(mask, number_like(self, value), self);
+}
+
+// A 0-d value of another dtype must not promote the result.
+Tensor masked_fill_tensor(const Tensor& self, const Tensor& mask, const Tensor& value) {
+  TORCH_CHECK(value.dim() == 0,
+              "masked_fill only supports a 0-dimensional value tensor, but got tensor with ",
+              value.dim(), " dimension(s).");
+  return at::where(mask, to_dtype(value, self.scalar_type()), self);
+}
+
+// NaN loses against a number, unlike in maximum and minimum.
+Tensor fmax(const Tensor& self, const Tensor& other) {
+  return at::where(at::logical_or(at::ge(self, other), at::isnan(other)), self, other);
+}
+Tensor fmin(const Tensor& self, const Tensor& other) {
+  return at::where(at::logical_or(at::lt(self, other), at::isnan(other)), self, other);
+}
+
+Tensor isposinf(const Tensor& self) {
+  return at::eq(self, std::numeric_limits<double>::infinity());
+}
+Tensor isneginf(const Tensor& self) {
+  return at::eq(self, -std::numeric_limits<double>::infinity());
+}
+
+}  // namespace
+
+std::vector<NamedDecomposition> pointwise_decompositions() {
+  return {
+      decomposition("addcdiv", addcdiv),
+      decomposition("addcmul", addcmul),
+      decomposition("clamp_max", clamp_max),
+      decomposition("clamp_max_tensor", clamp_max_tensor),
+      decomposition("clamp_min", clamp_min),
+      decomposition("clamp_min_tensor", clamp_min_tensor),
+      decomposition("deg2rad", deg2rad),
+      decomposition("floor_divide", floor_divide),
+      decomposition("fmax", fmax),
+      decomposition("fmin", fmin),
+      decomposition("frac", frac),
+      decomposition("heaviside", heaviside),
+      decomposition("isneginf", isneginf),
+      decomposition("isposinf", isposinf),
+      decomposition("lerp_scalar", lerp_scalar),
+      decomposition("lerp_tensor", lerp_tensor),
+      decomposition("logit", logit),
+      decomposition("masked_fill_scalar", masked_fill_scalar),
+      decomposition("masked_fill_tensor", masked_fill_tensor),
+      decomposition("nan_to_num", nan_to_num),
+      decomposition("rad2deg", rad2deg),
+      decomposition("rsub_scalar", rsub_scalar),
+      decomposition("rsub_tensor", rsub_tensor),
+      decomposition("sinc", sinc),
+      decomposition("square", square),
+      decomposition("xlogy", xlogy),
+  };
+}
+
+}  // namespace triptych::normalize

@@ -1,0 +1,110 @@
+// Views that core ATen spells in another way, and the ops that put views together.
+#include <ATen/ops/alias.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/permute.h>
+#include <ATen/ops/split_with_sizes.h>
+#include <ATen/ops/squeeze.h>
+#include <ATen/ops/unsqueeze.h>
+#include <ATen/ops/view.h>
+#include <c10/core/WrapDimMinimal.h>
+
+#include "normalize/decompositions/families.h"
+#include "normalize/decompositions/numerics.h"
+
+namespace triptych::normalize {
+namespace {
+
+Tensor alias(const Tensor& self) { return at::alias(self); }
+
+Tensor swapped(const Tensor& self, int64_t dim0, int64_t dim1) {
+  if (dim0 == dim1) return at::alias(self);
+  std::vector<int64_t> dims(self.dim());
+  for (std::size_t i = 0; i < dims.size(); ++i) dims[i] = static_cast<int64_t>(i);
+  std::swap(dims[dim0], dims[dim1]);
+  return at::permute(self, dims);
+}
+
+Tensor t(const Tensor& self) {
+  TORCH_CHECK(self.dim() <= 2, "t() expects a tensor with <= 2 dimensions, but self is ",
+              self.dim(), "D");
+  return swapped(self, 0, self.dim() < 2 ? 0 : 1);
+}
+
+Tensor transpose(const Tensor& self, int64_t dim0, int64_t dim1) {
+  const int64_t first = c10::maybe_wrap_dim(dim0, self.dim());
+  return swapped(self, first, c10::maybe_wrap_dim(dim1, self.dim()));
+}
+
+Tensor unsafe_view(const Tensor& self, c10::SymIntArrayRef size) {
+  return at::view_symint(self, size);
+}
+
+Tensor squeeze(const Tensor& self) {
+  std::vector<int64_t> dims;
+  for (int64_t i = 0; i < self.dim(); ++i) {
+    if (self.sym_size(i) == 1) dims.push_back(i);
+  }
+  return at::squeeze(self, dims);
+}
+
+std::vector<Tensor> split(const Tensor& self, c10::SymInt piece, int64_t dim) {
+  TORCH_CHECK(self.dim() != 0, "split expects at least a 1-dimensional tensor");
+  TORCH_CHECK(piece >= 0, "split expects split_size be non-negative, but got split_size=", piece);
+  const c10::SymInt size = self.sym_size(dim);
+  TORCH_CHECK(piece > 0 || size == 0,
+              "split_size can only be 0 if dimension size is 0, but got dimension size of ", size);
+  const int64_t count =
+      piece == 0 ? 1 : ((size + piece - 1) / piece).max(1).guard_int(__FILE__, __LINE__);
+  std::vector<c10::SymInt> sizes(count, piece);
+  sizes.back() = size - piece * (count - 1);
+  return at::split_with_sizes_symint(self, sizes, dim);
+}
+
+std::vector<Tensor> unsafe_split_with_sizes(const Tensor& self, c10::SymIntArrayRef sizes,
+                                            int64_t dim) {
+  return at::split_with_sizes_symint(self, sizes, dim);
+}
+
+std::vector<Tensor> unbind(const Tensor& self, int64_t dim) {
+  TORCH_CHECK_INDEX(self.dim() != 0, "Dimension specified as 0 but tensor has no dimensions");
+  const int64_t count = self.sym_size(dim).guard_int(__FILE__, __LINE__);
+  std::vector<Tensor> out;
+  for (int64_t i = 0; i < count; ++i) out.push_back(self.select_symint(dim, i));
+  return out;
+}
+
+Tensor stack(at::TensorList tensors, int64_t dim) {
+  TORCH_CHECK(!tensors.empty(), "stack expects a non-empty TensorList");
+  const int64_t wrapped = c10::maybe_wrap_dim(dim, tensors[0].dim() + 1);
+  std::vector<Tensor> parts;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    TORCH_CHECK(tensors[i].sym_sizes() == tensors[0].sym_sizes(),
+                "stack expects each tensor to be equal size, but got ", tensors[0].sym_sizes(),
+                " at entry 0 and ", tensors[i].sym_sizes(), " at entry ", i);
+    parts.push_back(at::unsqueeze(tensors[i], wrapped));
+  }
+  return at::cat(parts, wrapped);
+}
+
+Tensor reshape_alias(const Tensor& self, c10::SymIntArrayRef size, c10::SymIntArrayRef) {
+  return at::view_symint(self, size);
+}
+
+}  // namespace
+
+std::vector<NamedDecomposition> view_decompositions() {
+  return {
+      decomposition("alias", alias),
+      decomposition("reshape_alias", reshape_alias),
+      decomposition("split", split),
+      decomposition("squeeze", squeeze),
+      decomposition("stack", stack),
+      decomposition("t", t),
+      decomposition("transpose", transpose),
+      decomposition("unbind", unbind),
+      decomposition("unsafe_split_with_sizes", unsafe_split_with_sizes),
+      decomposition("unsafe_view", unsafe_view),
+  };
+}
+
+}  // namespace triptych::normalize
