@@ -5,7 +5,6 @@
 #include <ATen/ops/split_with_sizes.h>
 #include <ATen/ops/squeeze.h>
 #include <ATen/ops/unsqueeze.h>
-#include <ATen/ops/view.h>
 #include <c10/core/WrapDimMinimal.h>
 
 #include "normalize/decompositions/families.h"
@@ -36,7 +35,7 @@ Tensor transpose(const Tensor& self, int64_t dim0, int64_t dim1) {
 }
 
 Tensor unsafe_view(const Tensor& self, c10::SymIntArrayRef size) {
-  return at::view_symint(self, size);
+  return self.view_symint(size);
 }
 
 Tensor squeeze(const Tensor& self) {
@@ -87,7 +86,7 @@ Tensor stack(at::TensorList tensors, int64_t dim) {
 }
 
 Tensor reshape_alias(const Tensor& self, c10::SymIntArrayRef size, c10::SymIntArrayRef) {
-  return at::view_symint(self, size);
+  return self.view_symint(size);
 }
 
 }  // namespace
