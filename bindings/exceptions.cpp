@@ -1,4 +1,4 @@
-#include "bindings/exceptions.h"
+#include "exceptions.h"
 
 #include "bindings.h"
 #include "runtime/errors.h"

@@ -6,4 +6,6 @@ NB_MODULE(_C, module) {
   bind_ir(module);
   bind_writers(module);
   bind_normalize(module);
+  bind_codegen(module);
+  bind_runtime(module);
 }

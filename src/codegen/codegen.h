@@ -1,11 +1,11 @@
 // Stage 3: from a normalized graph to kernels, their text and a program.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
-#include "codegen/loops/kernel.h"
+#include "codegen/loops/loop_program.h"
+#include "codegen/loops/lower.h"
 #include "codegen/mapping/traits.h"
 #include "codegen/plan/program.h"
 #include "codegen/writers/writer.h"
@@ -17,19 +17,7 @@ struct Options {
   bool fuse = true;
   bool eager_rounding = false;       // round f16/bf16 intermediates as eager does
   bool reuse_memory = true;
-};
-
-struct StageTime { std::string name; double milliseconds = 0; };
-
-struct Generated {
-  ir::Graph graph;                          // as given
-  std::vector<loops::Kernel> lowered;       // one kernel per op, before fusion
-  std::vector<loops::Kernel> fused;         // device-neutral
-  plan::Program program;                    // holds the mapped kernels
-  writers::Module module;
-  std::vector<StageTime> times;
-  struct External { std::string node, reason; };
-  std::vector<External> externals;          // which nodes stayed external calls, and why
+  loops::LowerOptions lower;
 };
 
 // A code generation target: everything the pipeline needs to know of a device.
@@ -39,6 +27,27 @@ struct Target {
   const writers::Writer* writer = nullptr;
 };
 
+struct StageTime {
+  std::string name;
+  double milliseconds = 0;
+};
+struct External {
+  std::string node, reason;
+};
+
+struct Generated {
+  plan::Program program;                    // holds the mapped kernels
+  writers::Module module;                   // one entry per kernel of the program
+  std::vector<StageTime> times;
+  std::vector<External> externals;          // which nodes stayed external calls, and why
+};
+
+// Requires: C2. Nothing is refused for an op that has no lowering: it becomes an external call.
 Result<Generated> generate(const ir::Graph& graph, const Target& target, const Options& options = {});
+
+// The intermediate forms, made anew: one kernel per op; fused, knowing no device; on the target's machine.
+enum class Form : std::uint8_t { kLowered, kFused, kMapped };
+Result<loops::LoopProgram> intermediate_form(const ir::Graph& graph, Form form, const Target& target,
+                                             const Options& options = {});
 
 }  // namespace triptych::codegen

@@ -306,6 +306,21 @@ void Executable::run(std::span<const InputRef> inputs, std::vector<at::Tensor>& 
   call.make_literals(literals);
 }
 
+bool Executable::accepts(std::span<const InputRef> inputs) {
+  try {
+    std::vector<std::int64_t> symbols;
+    read_symbols(layout_, inputs, symbols);
+    check_overlap(layout_, inputs);
+    const FrameLease lease(*this);
+    (*lease).bind(symbols);
+    check_shapes(layout_, *lease, inputs);
+    return true;
+  } catch (const ProgramError& error) {
+    if (error.error().kind == ErrorKind::kInternal) throw;
+    return false;
+  }
+}
+
 std::unique_ptr<Frame> Executable::take_frame() {
   if (Frame* frame = first_free_.exchange(nullptr)) return std::unique_ptr<Frame>(frame);
   {

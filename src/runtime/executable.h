@@ -35,6 +35,9 @@ class Executable {
   void run(std::span<const InputRef> inputs, std::vector<at::Tensor>& outputs,
            std::vector<std::int64_t>& literals, WorkLock lock);
 
+  // Would run() take these inputs? Nothing is run.
+  bool accepts(std::span<const InputRef> inputs);
+
   const plan::Program& program() const { return layout_.program; }
   std::int64_t retained_bytes() const;
   std::int64_t restrided_results() const { return restrided_; }

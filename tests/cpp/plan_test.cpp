@@ -1,0 +1,199 @@
+// Memory placement, in-place sharing, formulas and assembled programs.
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "codegen/loops/lower.h"
+#include "codegen/mapping/map.h"
+#include "codegen/plan/assemble.h"
+#include "codegen/plan/in_place.h"
+#include "codegen/plan/memory_plan.h"
+#include "codegen/plan/sym_program.h"
+#include "golden.h"
+#include "ops/op_table.h"
+
+namespace triptych {
+namespace {
+
+using ir::SymExpr;
+using plan::Block;
+
+std::vector<Block> random_blocks(std::mt19937& random, bool symbolic) {
+  std::vector<Block> blocks(1 + random() % 40);
+  for (Block& block : blocks) {
+    block.bytes_hint = static_cast<std::int64_t>(random() % 4096);
+    block.bytes = block.bytes_hint;
+    if (symbolic && random() % 2 == 0) {
+      block.bytes_hint *= 3;
+      block.bytes = block.bytes * SymExpr::symbol("s0");
+    }
+    block.first = random() % 30;
+    block.last = block.first + random() % 10;
+  }
+  return blocks;
+}
+
+std::int64_t value(const SymExpr& expr, std::int64_t s0) {
+  return expr.evaluate([&](ir::Symbol) { return std::optional<std::int64_t>(s0); }).value();
+}
+
+// Two blocks alive at once never share a byte, whatever the symbol's value is.
+void check_disjoint(const std::vector<Block>& blocks, const plan::MemoryPlan& plan, std::int64_t s0) {
+  REQUIRE(plan.offsets.size() == blocks.size());
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const std::int64_t begin = value(plan.offsets[i], s0);
+    const std::int64_t end = begin + value(blocks[i].bytes, s0);
+    CHECK(begin % plan::kAlignment == 0);
+    CHECK(begin >= 0);
+    CHECK(end <= value(plan.arena_bytes, s0));
+    for (std::size_t j = 0; j < i; ++j) {
+      if (!blocks[i].overlaps(blocks[j])) continue;
+      const std::int64_t other = value(plan.offsets[j], s0);
+      const bool apart = end <= other || other + value(blocks[j].bytes, s0) <= begin;
+      CHECK_MESSAGE(apart, "blocks ", i, " and ", j);
+    }
+  }
+}
+
+TEST_CASE("blocks alive at once never overlap, constant sizes") {
+  std::mt19937 random(1);
+  for (int round = 0; round < 300; ++round) {
+    const std::vector<Block> blocks = random_blocks(random, false);
+    const plan::MemoryPlan plan = plan::plan_memory(blocks);
+    check_disjoint(blocks, plan, 1);
+    CHECK(value(plan.arena_bytes, 1) <= value(plan.bytes_without_reuse, 1));
+  }
+}
+
+TEST_CASE("blocks alive at once never overlap, symbolic sizes away from their hints") {
+  std::mt19937 random(2);
+  for (int round = 0; round < 300; ++round) {
+    const std::vector<Block> blocks = random_blocks(random, true);
+    const plan::MemoryPlan plan = plan::plan_memory(blocks);
+    for (const std::int64_t s0 : {1, 3, 7, 1000}) check_disjoint(blocks, plan, s0);
+  }
+}
+
+TEST_CASE("a chain of equal blocks needs two") {
+  std::vector<Block> blocks;
+  for (std::uint32_t i = 0; i < 10; ++i) blocks.push_back({SymExpr(1000), 1000, i, i + 1});
+  CHECK(plan::plan_memory(blocks).arena_bytes == SymExpr(2048));
+  CHECK(plan::plan_memory(blocks, false).arena_bytes == SymExpr(10240));
+  for (Block& block : blocks) block.bytes = SymExpr(10) * SymExpr::symbol("s0");
+  const plan::MemoryPlan plan = plan::plan_memory(blocks);
+  CHECK(value(plan.arena_bytes, 100) == 2048);
+}
+
+TEST_CASE("formulas evaluate as SymExpr does") {
+  const std::vector<ir::Symbol> symbols = {ir::Symbol("s0"), ir::Symbol("s1")};
+  for (const char* text : {"0", "-3", "s0", "4*s0*s1 - 7", "floordiv(s0 - 9, 4)", "mod(-s0, 5) + s1",
+                           "max(s0, 2*s1) - min(s0, s1)", "floordiv(s0*s1, 3)*2 + s0*s0"}) {
+    plan::SymProgram program(symbols);
+    const SymExpr expr = ir::parse_sym_expr(text).value();
+    CHECK(program.add(expr) == 0);
+    CHECK(program.add(expr) == 0);
+    for (const std::int64_t s0 : {1, 2, 11}) {
+      for (const std::int64_t s1 : {1, 5}) {
+        std::vector<std::int64_t> result(1);
+        const std::vector<std::int64_t> values = {s0, s1};
+        REQUIRE(program.evaluate(values, result));
+        const auto expected = expr.evaluate([&](ir::Symbol symbol) {
+          return std::optional<std::int64_t>(symbol == symbols[0] ? s0 : s1);
+        });
+        CHECK(result[0] == expected.value());
+      }
+    }
+  }
+  plan::SymProgram division(symbols);
+  division.add(ir::parse_sym_expr("floordiv(s0, s1)").value());
+  std::vector<std::int64_t> result(1);
+  CHECK_FALSE(division.evaluate(std::vector<std::int64_t>{4, 0}, result));
+}
+
+bool may_share(const char* text) {
+  const auto kernel = loops::parse_kernel(text);
+  REQUIRE_MESSAGE(kernel.ok(), kernel.error().describe());
+  return plan::may_share_memory(kernel.value(), loops::BufferId{0}, loops::BufferId{1});
+}
+
+TEST_CASE("in place: load and store at one index") {
+  CHECK(may_share(R"(kernel k(in %x: f32[8], out %y: f32[8]) {
+    for i0 in 8 { v0 = load %x[i0]; v1 = neg v0; store %y[i0], v1 }
+  })"));
+}
+
+TEST_CASE("not in place: another index, another width, a load behind the store") {
+  CHECK_FALSE(may_share(R"(kernel k(in %x: f32[8], out %y: f32[8]) {
+    for i0 in 8 { v0 = load %x[-i0 + 7]; v1 = neg v0; store %y[i0], v1 }
+  })"));
+  CHECK_FALSE(may_share(R"(kernel k(in %x: f32[8], out %y: f64[8]) {
+    for i0 in 8 { v0 = load %x[i0]; v1 = cast v0 : f64; store %y[i0], v1 }
+  })"));
+  CHECK_FALSE(may_share(R"(kernel k(in %x: f32[8], out %y: f32[8]) {
+    for i0 in 8 { v0 = constant 1.0; store %y[i0], v0 }
+    for i1 in 8 { v1 = load %x[i1]; v2 = neg v1; store %y[i1], v2 }
+  })"));
+}
+
+TEST_CASE("in place: a row kernel that reads its row before it writes it") {
+  CHECK(may_share(R"(kernel k(in %x: f32[32], out %y: f32[32]) {
+    for i0 in 4 {
+      for i1 in 8 reduce(v1 = sum v0) { v0 = load %x[8*i0 + i1] }
+      for i2 in 8 { v2 = load %x[8*i0 + i2]; v3 = sub v2, v1; store %y[8*i0 + i2], v3 }
+    }
+  })"));
+  CHECK_FALSE(may_share(R"(kernel k(in %x: f32[32], out %y: f32[32]) {
+    for i0 in 4 {
+      for i1 in 8 reduce(v1 = sum v0) { v0 = load %x[4*i1 + i0] }
+      for i2 in 8 { v2 = constant 1.0; store %y[8*i0 + i2], v2 }
+    }
+  })"));
+}
+
+plan::Program assembled(const char* text) {
+  const auto graph = ops::parse_graph(text);
+  REQUIRE_MESSAGE(graph.ok(), graph.error().describe());
+  auto loops = loops::lower(graph.value());
+  REQUIRE_MESSAGE(loops.ok(), loops.error().describe());
+  auto program = plan::assemble(loops.value());
+  REQUIRE_MESSAGE(program.ok(), program.error().describe());
+  return std::move(program).value();
+}
+
+TEST_CASE("program: kernels in place between an input and an output") {
+  testing::check_golden("plan/in_place_chain.txt", plan::print(assembled(R"(graph chain normalized {
+  %x: f32[4, 8] = input.user("x")
+  %a: f32[4, 8] = aten.neg.default(%x)
+  %b: f32[4, 8] = aten.exp.default(%a)
+  %c: f32[4, 8] = aten.sin.default(%b)
+  output %c
+})")));
+}
+
+TEST_CASE("program: external results are freed, views cost nothing, a view of an input is copied") {
+  testing::check_golden("plan/external_and_views.txt", plan::print(assembled(R"(graph views normalized {
+  %x: f32[4, 8] = input.user("x")
+  %w: f32[6, 8] = input.parameter("w")
+  %t: f32[8, 6] strides=[1, 8] = aten.permute.default(%w, [1, 0])
+  %m: f32[4, 6] = aten.mm.default(%x, %t)
+  %v: f32[24] = aten.view.default(%m, [24])
+  %y: f32[24] = aten.neg.default(%v)
+  output %y
+  output %t
+})")));
+}
+
+TEST_CASE("program: symbolic sizes are formulas") {
+  testing::check_golden("plan/symbolic.txt", plan::print(assembled(R"(graph symbolic normalized {
+  symbol s0 in [2, inf] hint 5
+  %x: f32[s0, 8] = input.user("x")
+  %a: f32[s0, 8] = aten.neg.default(%x)
+  %m: f32[s0, s0] = aten.mm.default(%a, %a)
+  %b: f32[s0, s0] = aten.exp.default(%m)
+  output %b
+  output literal s0
+})")));
+}
+
+}  // namespace
+}  // namespace triptych

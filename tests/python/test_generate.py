@@ -1,0 +1,180 @@
+"""Generated programs against eager: from graph text to results, end to end."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import triptych
+from triptych import _C, devices
+from triptych.generate import generate
+
+ROW = """graph row normalized {
+  %x: f32[6, 50] = input.user("x")
+  %w: f32[50] = input.parameter("w")
+  %a: f32[6, 50] = aten.add.Tensor(%x, %w)
+  %s: f32[6, 50] = aten._softmax.default(%a, -1, False)
+  output %s
+}
+"""
+
+CHAIN = """graph chain normalized {
+  %x: f32[33, 7] = input.user("x")
+  %y: f32[33, 7] = input.user("y")
+  %a: f32[33, 7] = aten.mul.Tensor(%x, %y)
+  %b: f32[33, 7] = aten.exp.default(%a)
+  %c: f32[33, 7] = aten.add.Tensor(%b, %x)
+  output %c
+}
+"""
+
+MIXED = """graph mixed normalized {
+  %x: f32[4, 8] = input.user("x")
+  %w: f32[6, 8] = input.parameter("w")
+  %t: f32[8, 6] strides=[1, 8] = aten.permute.default(%w, [1, 0])
+  %n: f32[4, 8] = aten.neg.default(%x)
+  %m: f32[4, 6] = aten.mm.default(%n, %t)
+  %r: f32[4, 6] = aten.relu.default(%m)
+  %v: f32[24] = aten.view.default(%r, [24])
+  output %v
+}
+"""
+
+
+def graph_of(text: str) -> _C.Graph:
+    return _C.Graph.parse(text)
+
+
+def writers() -> list[str]:
+    return list(devices.find("cpu").writers)
+
+
+@pytest.mark.parametrize("writer", writers())
+def test_row(writer: str) -> None:
+    x, w = torch.randn(6, 50), torch.randn(50)
+    (actual,) = generate(graph_of(ROW), writer=writer)(x, w)
+    torch.testing.assert_close(actual, torch.softmax(x + w, -1))
+
+
+@pytest.mark.parametrize("writer", writers())
+def test_chain(writer: str) -> None:
+    x, y = torch.randn(33, 7), torch.randn(33, 7)
+    (actual,) = generate(graph_of(CHAIN), writer=writer)(x, y)
+    torch.testing.assert_close(actual, torch.exp(x * y) + x)
+
+
+def test_external_calls_views_and_kernels() -> None:
+    x, w = torch.randn(4, 8), torch.randn(6, 8)
+    program = generate(graph_of(MIXED))
+    expected = torch.relu(-x @ w.t()).view(24)
+    for _ in range(3):
+        torch.testing.assert_close(program(x, w)[0], expected)
+    assert [name for name, _ in program.externals] == ["aten.mm.default"]
+    (by_nodes,) = graph_of(MIXED).run(x, w)
+    torch.testing.assert_close(by_nodes, expected)
+
+
+def test_every_form_is_shown() -> None:
+    program = generate(graph_of(MIXED))
+    assert "aten.mm.default" in program.lowered
+    assert "aten.mm.default" in program.fused
+    assert "kernel" in program.mapped
+    assert "launch" in program.program
+    assert "arena:" in program.memory_plan
+    assert program.text
+    assert program.num_kernels >= 1
+    assert {"lower", "fuse", "map", "plan", "write", "compile"} <= set(program.milliseconds)
+
+
+def test_without_fusion_and_without_reuse() -> None:
+    x, y = torch.randn(33, 7), torch.randn(33, 7)
+    program = generate(graph_of(CHAIN), options={"fuse": False}, reuse_memory=False)
+    torch.testing.assert_close(program(x, y)[0], torch.exp(x * y) + x)
+
+
+def test_equal_kernels_are_compiled_once() -> None:
+    text = """graph twice normalized {
+  %x: f32[8] = input.user("x")
+  %y: f32[8] = input.user("y")
+  %a: f32[8] = aten.exp.default(%x)
+  %b: f32[8] = aten.exp.default(%y)
+  output %a
+  output %b
+}
+"""
+    program = generate(graph_of(text), fuse=False)
+    assert (program.num_kernels, program.num_launches) == (1, 2)
+    x, y = torch.randn(8), torch.randn(8)
+    a, b = program(x, y)
+    torch.testing.assert_close((a, b), (x.exp(), y.exp()))
+
+
+def test_unknown_names_are_refused_with_the_closest() -> None:
+    with pytest.raises(ValueError, match="did you mean 'fuse'"):
+        generate(graph_of(CHAIN), options={"fusee": True})
+    with pytest.raises(ValueError, match="unknown device"):
+        generate(graph_of(CHAIN), device="toaster")
+    with pytest.raises(ValueError, match="unknown writer"):
+        generate(graph_of(CHAIN), writer="fortran")
+
+
+def test_dtypes() -> None:
+    text = """graph dtypes normalized {
+  %x: bf16[40] = input.user("x")
+  %a: bf16[40] = aten.exp.default(%x)
+  %b: f64[40] = aten._to_copy.default(%a, dtype=f64)
+  %c: bool[40] = aten.gt.Scalar(%x, 0)
+  output %a
+  output %b
+  output %c
+}
+"""
+    x = torch.randn(40, dtype=torch.bfloat16)
+    a, b, c = generate(graph_of(text))(x)
+    torch.testing.assert_close(a, x.exp())
+    torch.testing.assert_close(b, x.exp().double(), rtol=1e-2, atol=1e-2)
+    assert torch.equal(c, x > 0)
+
+
+def test_python_name() -> None:
+    assert triptych.generate is generate
+
+
+class ToyWriter:
+    """A language that names kernels and nothing else."""
+
+    language = "toy"
+
+    def write(self, kernels: list[_C.Kernel], traits: _C.Traits) -> tuple[str, list[str]]:
+        assert traits.vector_bytes == 16
+        return "\n".join(f"run {k.name}" for k in kernels), [k.name for k in kernels]
+
+
+def test_toy_device_from_outside() -> None:
+    launched = []
+
+    def toolchain(text: str, entries: list[str], externals: list[str], options: object) -> list[str]:
+        assert text.count("run ") == len(entries)
+        return [f"compiled {name}" for name in entries]
+
+    def launcher(
+        kernel: _C.Kernel, compiled: str, buffers: list[torch.Tensor], symbols: list[int]
+    ) -> None:
+        assert compiled == f"compiled {kernel.name}"
+        launched.append(kernel.name)
+        assert kernel.interpret([b.data_ptr() for b in buffers], symbols) == 0
+
+    traits = _C.Traits()
+    traits.vector_bytes = 16
+    devices.register_device(
+        "toy", traits=traits, writer=ToyWriter(), toolchain=toolchain, launcher=launcher
+    )
+    try:
+        x, w = torch.randn(6, 50), torch.randn(50)
+        program = generate(graph_of(ROW), device="toy")
+        torch.testing.assert_close(program(x, w)[0], torch.softmax(x + w, -1))
+        assert launched
+        assert program.writer == "toy"
+    finally:
+        devices.unregister_device("toy")
+    assert "toy" not in devices.list_devices()
