@@ -95,7 +95,7 @@ void bind_kernels(nb::module_& module) {
       .def("__str__", [](const plan::Program& p) { return plan::print(p); });
 }
 
-void bind_writers(nb::module_& module) {
+void bind_writer_types(nb::module_& module) {
   using writers::Writer;
   nb::class_<Writer>(module, "Writer", "Prints mapped kernels in one language.")
       .def_prop_ro("language", &Writer::language);
@@ -150,7 +150,7 @@ void bind_pipeline(nb::module_& module) {
 void bind_codegen(nb::module_& module) {
   bind_traits(module);
   bind_kernels(module);
-  bind_writers(module);
+  bind_writer_types(module);
   bind_pipeline(module);
 }
 
