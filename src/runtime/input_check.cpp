@@ -32,8 +32,7 @@ bool is_plain(const at::Tensor& tensor, c10::Device device) {
       c10::DispatchKeySet(c10::computeDispatchKey(at::kFloat, at::kStrided, device)) |
       c10::DispatchKeySet(c10::DispatchKey::ADInplaceOrView) | c10::autograd_dispatch_keyset |
       c10::autocast_dispatch_keyset;
-  return (tensor.key_set() - allowed).empty() ||
-         (tensor.key_set() - allowed) == c10::DispatchKeySet(c10::DispatchKeySet::RAW, 0);
+  return (tensor.key_set().raw_repr() & ~allowed.raw_repr()) == 0;
 }
 
 void check_kind(const Layout& layout, std::size_t i, const InputRef& input) {
