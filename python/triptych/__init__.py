@@ -20,8 +20,10 @@ from . import errors  # noqa: E402
 from ._C import Graph  # noqa: E402
 from .captured import from_fx  # noqa: E402
 from .compile import compile, list_backends, list_modes, reset  # noqa: E402
+from .devices import list_devices, register_device, unregister_device  # noqa: E402
 from .explain import explain  # noqa: E402
 from .fx_bridge import to_fx  # noqa: E402
+from .generate import generate  # noqa: E402
 from .normalize import normalize  # noqa: E402
 from .options import configure, list_options  # noqa: E402
 from .reports import counters  # noqa: E402
@@ -36,10 +38,14 @@ __all__ = [
     "errors",
     "explain",
     "from_fx",
+    "generate",
     "list_backends",
+    "list_devices",
     "list_modes",
     "list_options",
     "normalize",
+    "register_device",
     "reset",
     "to_fx",
+    "unregister_device",
 ]
