@@ -21,6 +21,8 @@ bool blessing() {
 
 }  // namespace
 
+std::string golden_folder() { return TRIPTYCH_GOLDEN_FOLDER; }
+
 std::string read_golden(std::string_view path) {
   std::ifstream file(golden_path(path), std::ios::binary);
   REQUIRE_MESSAGE(file.good(), "no such golden file: ", golden_path(path).string());

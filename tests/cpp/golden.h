@@ -9,6 +9,7 @@ namespace triptych::testing {
 
 // Checks `actual` against tests/golden/<path>.
 void check_golden(std::string_view path, const std::string& actual);
+std::string golden_folder();
 std::string read_golden(std::string_view path);
 
 }  // namespace triptych::testing
