@@ -82,7 +82,7 @@ def check_row(op: str, row: object) -> None:
         if tag not in TAGS:
             raise TableError(f"unknown tag {tag!r}, expected one of {', '.join(TAGS)}")
     lowerings = [key for key in ("lower", "expr", "no_lowering") if row.get(key)]
-    if len(lowerings) != 1:
+    if len(lowerings) > 1 or not (lowerings or row.get("decompose")):
         raise TableError(f"has {lowerings or 'nothing'}, expected one of 'lower', 'expr', 'no_lowering'")
 
 
