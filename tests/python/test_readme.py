@@ -33,7 +33,7 @@ def commands() -> list[str]:
 
 @pytest.fixture(scope="module")
 def dumped(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What the README's program writes to its dump folder, without what differs between machines."""
+    """What the README's program writes to its dump folder, without this folder's name."""
     folder = tmp_path_factory.mktemp("readme")
     (program,) = blocks("python")
     (folder / "program.py").write_text(program)
