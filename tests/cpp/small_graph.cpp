@@ -155,6 +155,10 @@ ValueId SmallGraph::mm(ValueId a, ValueId b) {
               type({sizes(a)[0], sizes(b)[1]}, graph.tensor(a).dtype));
 }
 
+ValueId SmallGraph::external(std::string_view op, std::map<std::string, ir::Argument> args, const Sizes& sizes) {
+  return call(op, std::move(args), type(sizes, DType::kF32));
+}
+
 ValueId SmallGraph::as_view(std::string_view op, std::map<std::string, Argument> args, TensorType type) {
   return call(op, std::move(args), std::move(type));
 }

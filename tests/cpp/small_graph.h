@@ -31,6 +31,7 @@ class SmallGraph {
   ValueId cast(ValueId x, DType dtype);
   ValueId cat(const std::vector<ValueId>& xs, std::int64_t dim);
   ValueId mm(ValueId a, ValueId b);
+  ValueId external(std::string_view op, std::map<std::string, ir::Argument> args, const Sizes& sizes);
   ValueId clone(ValueId x);                                      // to contiguous memory
   ValueId view(ValueId x, const Sizes& sizes);                   // of a contiguous value
   ValueId permute(ValueId x, const Sizes& dims);

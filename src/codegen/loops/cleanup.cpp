@@ -102,6 +102,7 @@ class CommonEliminator {
     }
     auto& instruction = std::get<Instruction>(statement.data);
     for (ScalarId& arg : instruction.args) arg = now(arg);
+    if (is_commutative(instruction.op)) std::sort(instruction.args.begin(), instruction.args.end());
     rewrite(instruction.index);
     const bool memory = instruction.op == ScalarOp::kLoad &&
                         kernel_.buffers[instruction.buffer].kind != Buffer::Kind::kInput;
@@ -248,6 +249,27 @@ void forward_locals(Kernel& kernel) {
 
 void eliminate_dead(Kernel& kernel) { DeadEliminator(kernel).run(); }
 
+namespace {
+
+// row, row1, ...: by position, so that equal kernels print alike.
+void name_locals(Kernel& kernel) {
+  const auto taken = [&](const std::string& name) {
+    return std::any_of(kernel.buffers.begin(), kernel.buffers.end(), [&](const Buffer& buffer) {
+      return buffer.kind != Buffer::Kind::kLocal && buffer.name == name;
+    });
+  };
+  int number = 0;
+  for (Buffer& buffer : kernel.buffers) {
+    if (buffer.kind != Buffer::Kind::kLocal) continue;
+    do {
+      buffer.name = number == 0 ? "row" : "row" + std::to_string(number);
+      ++number;
+    } while (taken(buffer.name));
+  }
+}
+
+}  // namespace
+
 std::vector<BufferId> order_buffers(Kernel& kernel) {
   std::vector<BufferId> order;
   std::vector<bool> seen(kernel.buffers.size(), false);
@@ -281,6 +303,7 @@ std::vector<BufferId> order_buffers(Kernel& kernel) {
     sorted.push_back(std::move(kernel.buffers[order[i]]));
   }
   kernel.buffers.items() = std::move(sorted);
+  name_locals(kernel);
   for_each_statement(kernel.body, [&](Statement& statement) {
     if (auto* instruction = std::get_if<Instruction>(&statement.data)) {
       if (instruction->op == ScalarOp::kLoad) instruction->buffer = renamed[instruction->buffer.value];

@@ -16,6 +16,22 @@ std::optional<DType> implied_dtype(ScalarOp op, std::span<const DType> args,
   return args.empty() ? std::nullopt : std::optional(args[0]);
 }
 
+bool is_commutative(ScalarOp op) {
+  switch (op) {
+    case ScalarOp::kAdd:
+    case ScalarOp::kMul:
+    case ScalarOp::kEq:
+    case ScalarOp::kNe:
+    case ScalarOp::kLogicalAnd:
+    case ScalarOp::kLogicalOr:
+    case ScalarOp::kLogicalXor:
+    case ScalarOp::kBitAnd:
+    case ScalarOp::kBitOr:
+    case ScalarOp::kBitXor: return true;
+    default: return false;
+  }
+}
+
 DType reduction_result_dtype(ReduceOp op, DType accumulator, std::size_t which) {
   const bool has_index = op == ReduceOp::kArgMin || op == ReduceOp::kArgMax;
   return has_index && which == 1 ? DType::kI64 : accumulator;

@@ -12,6 +12,9 @@ namespace triptych::loops {
 std::optional<DType> implied_dtype(ScalarOp op, std::span<const DType> args,
                                    std::optional<DType> buffer = std::nullopt);
 
+// op(a, b) == op(b, a), NaN payloads aside.
+bool is_commutative(ScalarOp op);
+
 // Dtype of the `which`-th result of a reduction whose accumulator is `accumulator`.
 DType reduction_result_dtype(ReduceOp op, DType accumulator, std::size_t which);
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "codegen/loops/cleanup.h"
 #include "codegen/loops/loop_tree.h"
 #include "codegen/loops/scalar_types.h"
 #include "codegen/mapping/vector_choice.h"
@@ -53,6 +54,7 @@ class SimdMapper {
       kernel_.body = rows(std::move(nest));
     }
     loops::hoist_invariants(kernel_);
+    loops::eliminate_common(kernel_);
     return std::move(kernel_);
   }
 
@@ -137,6 +139,7 @@ class SimdMapper {
         stride *= nest.loops[i].extent;
       }
       loops::substitute(nest.body, values);
+      simplify_indices(nest, variable, stride);
       Loop merged;
       merged.variable = variable;
       merged.extent = stride;
@@ -145,6 +148,19 @@ class SimdMapper {
     }
     nest.loops[0].schedule = Schedule::kParallel;
     return loops::rebuild(std::move(nest));
+  }
+
+  // a*(m//n) + m%n is one term again where the loops merged are neighbours in memory.
+  static void simplify_indices(Nest& nest, Symbol variable, const SymExpr& extent) {
+    ir::SymRanges ranges;
+    ranges.set_extent(variable, extent);
+    for (const Loop& loop : nest.loops) ranges.set_extent(loop.variable, loop.extent);
+    loops::for_each_statement(nest.body, [&](const Statement& statement) {
+      if (const auto* loop = std::get_if<Loop>(&statement.data)) ranges.set_extent(loop->variable, loop->extent);
+    });
+    loops::for_each_index(nest.body, [&](SymExpr& e) {
+      if (!e.is_constant() && e.depends_on(variable)) e = simplify(e, ranges);
+    });
   }
 
   // Rows: are the loops inside, or an outer loop, the better vector loop?

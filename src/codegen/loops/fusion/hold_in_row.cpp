@@ -20,8 +20,7 @@ class Holder {
     if (std::string why = common_loops(stores[0]); !why.empty()) return why;
     if (std::string why = solve_loads(stores[0]); !why.empty()) return why;
     if (std::string why = check_size(); !why.empty()) return why;
-    rewrite_loads();
-    rewrite_store();
+    rewrite();
     return {};
   }
 
@@ -140,26 +139,41 @@ class Holder {
     return value;
   }
 
-  void rewrite_store() {
-    const Site site = store_sites(kernel_, buffer_)[0];
+  SymExpr own_index() const {
     std::vector<std::pair<Symbol, SymExpr>> own;
     for (const Dim& dim : inner_) own.emplace_back(dim.variable, SymExpr::symbol(dim.variable));
-    Body& body = site.body();
-    body.insert(body.begin() + static_cast<long>(site.bodies.back().second) + 1,
-                Statement{Store{local_, row_index(own), held_}});
+    return row_index(own);
   }
 
-  void rewrite_loads() {
-    const Site store = store_sites(kernel_, buffer_)[0];
-    held_dtype_ = kernel_.buffers[buffer_].dtype;
-    held_ = wide_value(store, std::get<Store>(store.statement().data).value);
+  // An earlier fusion may have held the value already.
+  BufferId held_before(const Site& store) const {
+    for (const Statement& statement : store.body()) {
+      const auto* other = std::get_if<Store>(&statement.data);
+      if (other == nullptr || other->value != held_ || other->index != own_index()) continue;
+      if (kernel_.buffers[other->buffer].kind == Buffer::Kind::kLocal) return other->buffer;
+    }
+    return BufferId{};
+  }
+
+  void add_local(const Site& site) {
     Buffer local;
     local.kind = Buffer::Kind::kLocal;
-    local.name = kernel_.buffers[buffer_].name + "_row";
+    local.name = kernel_.buffers[buffer_].name + "_row" + std::to_string(kernel_.buffers.size());
     local.dtype = held_dtype_;
     local.extent = iterations(inner_);
     local_ = kernel_.buffers.push_back(std::move(local));
     group_.values.push_back(ValueId{});
+    Body& body = site.body();
+    body.insert(body.begin() + static_cast<long>(site.bodies.back().second) + 1,
+                Statement{Store{local_, own_index(), held_}});
+  }
+
+  void rewrite() {
+    const Site store = store_sites(kernel_, buffer_)[0];
+    held_dtype_ = kernel_.buffers[buffer_].dtype;
+    held_ = wide_value(store, std::get<Store>(store.statement().data).value);
+    local_ = held_before(store);
+    if (!local_.valid()) add_local(store);
     for (const auto& [result, index] : places_) {
       for (const Site& site : load_sites(kernel_, buffer_)) {
         auto& load = std::get<Instruction>(site.statement().data);

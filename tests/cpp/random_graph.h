@@ -1,0 +1,15 @@
+// Random programs of pointwise ops, reductions, row ops, views, copies and calls, for property tests.
+#pragma once
+
+#include "small_graph.h"
+
+namespace triptych::testing {
+
+struct RandomGraphOptions {
+  int ops = 10;
+  bool casts = true;   // through bf16
+  bool calls = true;   // aten.mm
+};
+SmallGraph random_graph(std::uint32_t seed, const RandomGraphOptions& options = {});
+
+}  // namespace triptych::testing
