@@ -5,7 +5,12 @@
 //
 // Whichever of the two cannot run for a constant N is left out, and what runs once is no loop. Machines
 // without masked memory run the tail in scalar code. Accumulators: one vector for each of the U groups, joined
-// behind the main loop, reduced to a scalar behind the tail.
+// behind the main loop, reduced to a scalar behind the tail. A large body is printed once, with a mask in every
+// iteration: what the mask costs is little beside it, and compile time grows with the text.
+//
+// The counter passes through an empty piece of assembly that emits nothing. It hides the induction variable from
+// LLVM's loop strength reduction, which takes 40 % of the compile time here and has nothing to improve: addresses
+// already are base plus counter.
 #include "codegen/writers/llvm/kernel_text.h"
 
 #include <algorithm>
@@ -288,7 +293,8 @@ class Writer {
     });
     std::string behind = label("after");
     out += texts.body;
-    out += cat("  ", variable.text, ".next = add nuw nsw i64 ", variable.text, ", ", num(counter.step), "\n");
+    out += cat("  ", variable.text, ".sum = add nuw nsw i64 ", variable.text, ", ", num(counter.step), "\n");
+    out += cat("  ", variable.text, ".next = call i64 asm \"\", \"=r,0\"(i64 ", variable.text, ".sum)\n");
     out += cat("  ", variable.text, ".more = icmp slt i64 ", variable.text, ".next, ", counter.end, "\n");
     out += cat("  br i1 ", variable.text, ".more, label %", name, ", label %", behind, "\n");
     code_.start_block(behind);
@@ -430,6 +436,17 @@ class Writer {
     });
   }
 
+  Accumulators last_vector(const Loop& loop, const std::string& begin, const std::string& end,
+                           const Accumulators& before) {
+    scope_.vector = context(loop, 1);
+    scope_.vector.mask = mask_until(begin, end, loop.width);
+    return straight(loop, begin, before, [&](const Accumulators& current) {
+      scope_.vector.level = code_.level();
+      body(loop.body);
+      return accumulate_all(loop, current);
+    });
+  }
+
   // The lanes become one before the scalar loop; its results come back as lane 0 of otherwise empty lanes.
   Accumulators scalar_tail(const Loop& loop, const std::string& begin, const std::string& end,
                            const Accumulators& before) {
@@ -470,8 +487,30 @@ class Writer {
     return code_.define(code_.level(), cat("icmp ugt ", wide.typed(), ", ", iota_literal("i32", lanes, 0, 1)));
   }
 
+  // In additions, roughly; a body that is printed once gets masks instead of a tail.
+  static constexpr int kLargeBody = 24;
+
+  static int weight(const std::vector<Statement>& statements) {
+    int sum = 0;
+    for (const Statement& statement : statements) {
+      if (const auto* instruction_ = std::get_if<Instruction>(&statement.data)) {
+        sum += loops::info(instruction_->op).cost;
+      } else if (const auto* loop_ = std::get_if<Loop>(&statement.data)) {
+        sum += weight(loop_->body) + static_cast<int>(loop_->reductions.size());
+      }
+    }
+    return sum;
+  }
+
+  bool printed_once(const Loop& loop) const {
+    return scope_.traits.masked_memory && loop.unroll == 1 && weight(loop.body) >= kLargeBody;
+  }
+
   Accumulators constant_vector_loop(const Loop& loop, const Range& range) {
     std::int64_t extent = *range.extent;
+    if (extent % loop.width != 0 && extent > loop.width && printed_once(loop)) {
+      return tail(loop, "0", num(extent), identities(loop, 1), extent);
+    }
     int unroll = static_cast<int>(std::clamp<std::int64_t>(extent / loop.width, 1, loop.unroll));
     std::int64_t step = static_cast<std::int64_t>(loop.width) * unroll;
     std::int64_t main = extent / step * step;
@@ -482,6 +521,8 @@ class Writer {
   }
 
   Accumulators general_vector_loop(const Loop& loop, const Range& range) {
+    Accumulators none = identities(loop, 1);
+    if (printed_once(loop)) return tail(loop, range.begin.text, range.end.text, none, std::nullopt);
     int step = loop.width * loop.unroll;
     Ops ops(code_, DType::kI64, 1, code_.level());
     std::string count = ops.binary("sub", range.end.text, range.begin.text);
@@ -489,12 +530,14 @@ class Writer {
     std::string whole = power_of_two ? ops.binary("and", count, num(-step))
                                      : ops.binary("mul", ops.binary("udiv", count, num(step)), num(step));
     std::string middle = ops.binary("add", range.begin.text, whole);
-    Accumulators none = identities(loop, 1);
     Accumulators main = conditional(ops.icmp("slt", range.begin.text, middle), none, [&] {
       return full_vectors(loop, loop.unroll, range.begin.text, middle, false);
     });
-    return conditional(ops.icmp("slt", middle, range.end.text), main,
-                       [&] { return tail(loop, middle, range.end.text, main, std::nullopt); });
+    bool once = loop.unroll == 1 && scope_.traits.masked_memory;  // less than one vector is left
+    return conditional(ops.icmp("slt", middle, range.end.text), main, [&] {
+      return once ? last_vector(loop, middle, range.end.text, main)
+                  : tail(loop, middle, range.end.text, main, std::nullopt);
+    });
   }
 
   Scope scope_;
