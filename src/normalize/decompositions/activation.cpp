@@ -91,7 +91,8 @@ std::tuple<Tensor, Tensor> log_sigmoid_forward(const Tensor& self) {
   const Tensor decay = at::exp(at::neg(at::abs(x)));
   const Tensor low = at::minimum(x, number_like(x, 0));
   const Tensor out = at::sub(low, at::log1p(decay));
-  return {to_dtype(out, self.scalar_type()), to_dtype(decay, self.scalar_type())};
+  return {to_dtype(out, self.scalar_type()).contiguous(),
+          to_dtype(decay, self.scalar_type()).contiguous()};
 }
 
 // first half times sigmoid of the second

@@ -44,7 +44,7 @@ Tensor roll(const Tensor& self, c10::SymIntArrayRef shifts, at::IntArrayRef dims
   for (std::size_t i = 0; i < dims.size(); ++i) {
     out = rolled(out, shifts[i], c10::maybe_wrap_dim(dims[i], self.dim()));
   }
-  return out.is_same(self) ? at::clone(self) : out;
+  return out.is_same(self) ? at::clone(self, self.suggest_memory_format()) : out;
 }
 
 // A quarter turn is a flip and a transposition.
@@ -92,7 +92,11 @@ Tensor pixel_shuffle(const Tensor& self, int64_t factor) {
   std::vector<int64_t> order;
   for (int64_t i = 0; i < rest; ++i) order.push_back(i);
   for (const int64_t i : {0, 3, 1, 4, 2}) order.push_back(rest + i);
-  return self.reshape_symint(split).permute(order).clone(at::MemoryFormat::Contiguous).view_symint(out);
+  return self.reshape_symint(split)
+      .permute(order)
+      .clone(at::MemoryFormat::Contiguous)
+      .view_symint(out)
+      .contiguous(self.suggest_memory_format());
 }
 
 Tensor pixel_unshuffle(const Tensor& self, int64_t factor) {
@@ -112,7 +116,11 @@ Tensor pixel_unshuffle(const Tensor& self, int64_t factor) {
   std::vector<int64_t> order;
   for (int64_t i = 0; i < rest; ++i) order.push_back(i);
   for (const int64_t i : {0, 2, 4, 1, 3}) order.push_back(rest + i);
-  return self.reshape_symint(split).permute(order).clone(at::MemoryFormat::Contiguous).view_symint(out);
+  return self.reshape_symint(split)
+      .permute(order)
+      .clone(at::MemoryFormat::Contiguous)
+      .view_symint(out)
+      .contiguous(self.suggest_memory_format());
 }
 
 // [N, g c, *] -> [N, g, c, *] -> [N, c, g, *]
@@ -129,7 +137,8 @@ Tensor channel_shuffle(const Tensor& self, c10::SymInt groups) {
   return self.reshape_symint(split)
       .transpose(1, 2)
       .clone(at::MemoryFormat::Contiguous)
-      .view_symint(self.sym_sizes());
+      .view_symint(self.sym_sizes())
+      .contiguous(self.suggest_memory_format());
 }
 
 // Source positions floor((i + shift) scale), the last one at most size - 1.

@@ -123,10 +123,7 @@ std::tuple<Tensor, Tensor> nll_loss(const Tensor& self, const Tensor& target,
     share = at::where(counted, w, number_like(w, 0));
   }
   loss = at::where(counted, loss, number_like(loss, 0));
-  if (reduction == kNone) {
-    const bool scalar = self.dim() == 1;
-    return {scalar ? loss.view(at::IntArrayRef()) : loss, number_like(self, 0)};
-  }
+  if (reduction == kNone && self.dim() > 1) return {loss, number_like(self, 0)};
   const Tensor total = at::sum(share);
   const Tensor sum = at::sum(loss);
   return {reduction == kMean ? at::div(sum, total) : sum, total};

@@ -4,7 +4,6 @@
 #include <ATen/ops/bmm.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/mul.h>
-#include <ATen/ops/sum.h>
 
 #include "normalize/decompositions/families.h"
 #include "normalize/decompositions/numerics.h"
@@ -12,7 +11,11 @@
 namespace triptych::normalize {
 namespace {
 
-Tensor scaled(const Tensor& t, const Scalar& by) { return by.equal(1) ? t : at::mul(t, by); }
+// Integer tensors take the factor as an integer.
+Tensor scaled(const Tensor& t, const Scalar& by) {
+  if (by.equal(1)) return t;
+  return at::mul(t, is_integral(t) ? Scalar(by.to<int64_t>()) : by);
+}
 
 // beta self + alpha product; with beta 0 self is not read, NaN or not
 Tensor blended(const Tensor& self, const Tensor& product, const Scalar& beta,
@@ -23,13 +26,25 @@ Tensor blended(const Tensor& self, const Tensor& product, const Scalar& beta,
 
 Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
                const Scalar& alpha) {
-  return blended(self, at::bmm(batch1, batch2), beta, alpha);
+  const Tensor product = at::bmm(upcast(batch1), upcast(batch2));
+  return to_dtype(blended(upcast(self), product, beta, alpha), batch1.scalar_type());
 }
 
-// the batch's products summed
+// The batch's products summed up in order, as eager does.
 Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
               const Scalar& alpha) {
-  return blended(self, at::sum(at::bmm(batch1, batch2), 0), beta, alpha);
+  TORCH_CHECK(batch1.dim() == 3, "batch1 must be a 3D tensor");
+  TORCH_CHECK(batch2.dim() == 3, "batch2 must be a 3D tensor");
+  const int64_t count = batch1.sym_size(0).guard_int(__FILE__, __LINE__);
+  if (count == 0) {
+    const std::vector<c10::SymInt> sizes{batch1.sym_size(1), batch2.sym_size(2)};
+    return scaled(self.expand_symint(sizes), beta).clone();
+  }
+  Tensor out = self;
+  for (int64_t i = 0; i < count; ++i) {
+    out = at::addmm(out, batch1.select(0, i), batch2.select(0, i), i == 0 ? beta : Scalar(1), alpha);
+  }
+  return out;
 }
 
 Tensor mv(const Tensor& self, const Tensor& vec) {
@@ -61,7 +76,8 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Sc
   TORCH_CHECK(vec1.dim() == 1 && vec2.dim() == 1,
               "addr: Expected 1-D arguments vec1 and vec2, but got ", vec1.dim(), "-D and ",
               vec2.dim(), "-D");
-  return blended(self, at::mul(vec1.unsqueeze(1), vec2), beta, alpha);
+  const Tensor product = scaled(at::mul(vec1.unsqueeze(1), vec2), alpha);
+  return beta.equal(0) ? product : at::add(scaled(self, beta), product);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Pointwise ops as their formulas over core ones.
+#include <ATen/ops/abs.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/bitwise_not.h>
 #include <ATen/ops/clamp.h>
@@ -10,7 +11,6 @@
 #include <ATen/ops/isnan.h>
 #include <ATen/ops/log.h>
 #include <ATen/ops/log1p.h>
-#include <ATen/ops/logical_and.h>
 #include <ATen/ops/logical_or.h>
 #include <ATen/ops/lt.h>
 #include <ATen/ops/maximum.h>
@@ -88,8 +88,7 @@ Tensor lerp_tensor(const Tensor& self, const Tensor& end, const Tensor& weight) 
   const Tensor b = upcast(end);
   const Tensor w = upcast(weight);
   const Tensor span = at::sub(b, a);
-  const Tensor near_start =
-      at::logical_and(at::gt(w, -0.5), at::lt(w, 0.5));
+  const Tensor near_start = at::lt(at::abs(w), 0.5);
   const Tensor from_start = at::add(a, at::mul(span, w));
   const Tensor from_end = at::sub(b, at::mul(span, at::add(at::neg(w), 1)));
   return to_dtype(at::where(near_start, from_start, from_end), self.scalar_type());
@@ -118,10 +117,9 @@ Tensor xlogy(const Tensor& self, const Tensor& other) {
 
 // log(x / (1 - x)), x clamped into [eps, 1 - eps] first
 Tensor logit(const Tensor& self, std::optional<double> eps) {
-  const Tensor given = float_of(self);
-  Tensor x = upcast(given);
+  Tensor x = float_of(self);
   if (eps) x = at::clamp(x, *eps, 1 - *eps);
-  return to_dtype(at::log(at::div(x, at::add(at::neg(x), 1))), given.scalar_type());
+  return at::log(at::div(x, at::add(at::neg(x), 1)));
 }
 
 // sin(pi x) / (pi x), 1 at 0
@@ -173,7 +171,7 @@ Tensor floor_divide(const Tensor& self, const Tensor& other) {
 }
 
 Tensor masked_fill_scalar(const Tensor& self, const Tensor& mask, const Scalar& value) {
-  return at::where(mask, number_like(self, value), self);
+  return at::where(mask, number_like(self, value), self).contiguous();
 }
 
 // A 0-d value of another dtype must not promote the result.
@@ -181,7 +179,7 @@ Tensor masked_fill_tensor(const Tensor& self, const Tensor& mask, const Tensor& 
   TORCH_CHECK(value.dim() == 0,
               "masked_fill only supports a 0-dimensional value tensor, but got tensor with ",
               value.dim(), " dimension(s).");
-  return at::where(mask, to_dtype(value, self.scalar_type()), self);
+  return at::where(mask, to_dtype(value, self.scalar_type()), self).contiguous();
 }
 
 // NaN loses against a number, unlike in maximum and minimum.

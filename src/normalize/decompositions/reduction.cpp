@@ -101,7 +101,7 @@ Tensor logsumexp(const Tensor& self, at::IntArrayRef dim, bool keepdim) {
   const Tensor given =
       is_integral(self) ? to_dtype(self, c10::typeMetaToScalarType(c10::get_default_dtype()))
                         : self;
-  if (given.sym_numel() == 0) return at::log(at::sum(at::exp(given), dim, keepdim));
+  if (given.sym_numel() == 0 || given.is_complex()) return at::log(at::sum(at::exp(given), dim, keepdim));
   const Tensor x = upcast(given);
   const Tensor largest = at::amax(x, dim, /*keepdim=*/true);
   const Tensor infinite = at::eq(at::abs(largest), std::numeric_limits<double>::infinity());

@@ -75,13 +75,18 @@ std::vector<Tensor> unbind(const Tensor& self, int64_t dim) {
 Tensor stack(at::TensorList tensors, int64_t dim) {
   TORCH_CHECK(!tensors.empty(), "stack expects a non-empty TensorList");
   const int64_t wrapped = c10::maybe_wrap_dim(dim, tensors[0].dim() + 1);
-  std::vector<Tensor> parts;
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
+  for (std::size_t i = 1; i < tensors.size(); ++i) {
     TORCH_CHECK(tensors[i].sym_sizes() == tensors[0].sym_sizes(),
                 "stack expects each tensor to be equal size, but got ", tensors[0].sym_sizes(),
                 " at entry 0 and ", tensors[i].sym_sizes(), " at entry ", i);
-    parts.push_back(at::unsqueeze(tensors[i], wrapped));
   }
+  if (wrapped < tensors[0].dim()) {  // a cat can be split where the parts were
+    std::vector<c10::SymInt> sizes(tensors[0].sym_sizes().begin(), tensors[0].sym_sizes().end());
+    sizes.insert(sizes.begin() + wrapped, static_cast<int64_t>(tensors.size()));
+    return at::cat(tensors, wrapped).view_symint(sizes);
+  }
+  std::vector<Tensor> parts;
+  for (const Tensor& tensor : tensors) parts.push_back(at::unsqueeze(tensor, wrapped));
   return at::cat(parts, wrapped);
 }
 
