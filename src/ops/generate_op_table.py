@@ -39,6 +39,7 @@ TAGS = {
     "external": "kExternal",
     "has_out": "kHasOut",
     "effect": "kEffect",
+    "kept": "kKept",
 }
 
 

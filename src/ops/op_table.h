@@ -25,6 +25,7 @@ enum class Tag : std::uint32_t {
   kExternal = 1 << 8,      // always an external call
   kHasOut = 1 << 9,        // a real CPU .out kernel exists: out_schema
   kEffect = 1 << 10,       // must run even when its results are unused
+  kKept = 1 << 11,         // stays although not core: its own kernel beats what it decomposes into
 };
 
 struct OpInfo {

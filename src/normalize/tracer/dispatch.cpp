@@ -155,7 +155,7 @@ Trace::Action Trace::action_for(const OpEntry& op) {
 Trace::Action Trace::choose_action(const OpEntry& op) {
   if (keep_.contains(op.name)) return Action::kKeep;
   if (runner_.has_caller_decomposition(op.handle)) return Action::kPythonDecomposition;
-  if (op.core) return Action::kKeep;
+  if (op.core || op.kept) return Action::kKeep;
   if (op.decomposition != nullptr) return Action::kCppDecomposition;
   if (op.composite_implicit) return Action::kCompositeImplicit;
   if (!op.returns_tensors)

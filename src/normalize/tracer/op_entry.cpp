@@ -104,6 +104,7 @@ OpEntry::OpEntry(const c10::OperatorHandle& op) : handle(op) {
   }
 
   core = op.hasTag(at::Tag::core) || (info != nullptr && info->has(ops::Tag::kCore));
+  kept = info != nullptr && info->has(ops::Tag::kKept);
   random = op.hasTag(at::Tag::nondeterministic_seeded) ||
            (info != nullptr && info->has(ops::Tag::kRandom));
   effect = schema.returns().empty() || (info != nullptr && info->has(ops::Tag::kEffect));

@@ -35,6 +35,7 @@ struct OpEntry {
   int pin_memory_arg = -1;
 
   bool core = false;
+  bool kept = false;                // stays although not core
   bool aten = false;
   bool random = false;
   bool effect = false;              // must stay even when unused
