@@ -22,6 +22,12 @@ from .captured import from_fx  # noqa: E402
 from .compile import compile, list_backends, list_modes, reset  # noqa: E402
 from .devices import list_devices, register_device, unregister_device  # noqa: E402
 from .explain import explain  # noqa: E402
+from .extensions import (  # noqa: E402
+    register_lowering,
+    register_pass,
+    unregister_lowering,
+    unregister_pass,
+)
 from .fx_bridge import to_fx  # noqa: E402
 from .generate import generate  # noqa: E402
 from .normalize import normalize  # noqa: E402
@@ -45,7 +51,11 @@ __all__ = [
     "list_options",
     "normalize",
     "register_device",
+    "register_lowering",
+    "register_pass",
     "reset",
     "to_fx",
     "unregister_device",
+    "unregister_lowering",
+    "unregister_pass",
 ]

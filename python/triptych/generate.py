@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import _C, devices, names
+from . import _C, devices, extensions, names
 from .toolchains import Library
 
 OPTIONS = {"fuse": True, "eager_rounding": False, "reuse_memory": True, "strict": False}
@@ -15,8 +15,8 @@ OPTIONS = {"fuse": True, "eager_rounding": False, "reuse_memory": True, "strict"
 class Generated:
     """A generated program: call it with the graph's inputs; it returns a tuple of the outputs.
 
-    Every form on the way can be looked at: `lowered`, `fused`, `mapped` (loop trees), `text` (the
-    kernels in the writer's language), `memory_plan`, `program`. `run` is the callable itself, without
+    Every form on the way can be looked at: `lowered`, `fused`, `mapped` (loop trees), `text` (in the
+    writer's language), `memory_plan`, `program`. `run` is the callable itself, without
     this object's own Python call around it. Results never require grad.
     """
 
@@ -139,7 +139,7 @@ def generate(
     entry = where.entry(writer)
     target = _C.Target(device, where.traits(), entry.writer)
     strict = chosen.pop("strict")
-    codegen_options = _C.CodegenOptions(**chosen)
+    codegen_options = _C.CodegenOptions(**chosen, lowerings=extensions.lowerings())
     code = _C.generate(graph, target, codegen_options)
     milliseconds = dict(code.times)
     start = time.perf_counter()

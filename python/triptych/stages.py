@@ -27,8 +27,8 @@ def compile_graph(
     out.write("captured", lambda: captured.captured_text(gm))
     with record.timed("normalize"):
         graph = normalize(gm, inputs)
+        graph = run_passes(graph, out)
     record.normalized = graph
-    out.write("normalized", lambda: str(graph))
     with record.timed("generate"):
         generated = generate(
             graph,
@@ -42,6 +42,13 @@ def compile_graph(
     dump.write_generated(out, generated)
     run = with_calling_convention(gm, generated.run, graph)
     return Variant(run, generated.has_guards, bool(graph.mutations))
+
+
+def run_passes(graph: _C.Graph, out: dump.Folder) -> _C.Graph:
+    from . import extensions
+
+    out.write("normalized", lambda: str(graph))
+    return extensions.run_passes(graph, lambda name, after: out.write(name, lambda: str(after)))
 
 
 @dataclass(frozen=True)
