@@ -226,6 +226,42 @@ TEST_CASE("column reductions with prologue") {
   check(g, 1, 1e-4);
 }
 
+TEST_CASE("long reductions are split into partial results") {
+  SmallGraph g;
+  auto x = g.input({300, 500});
+  g.output(g.unary("aten.sqrt.default", g.reduce("aten.sum.dim_IntList", g.binary("aten.mul.Tensor", x, x), {0, 1}, false)));
+  g.output(g.reduce("aten.amax.default", g.input({2, 70001}), {1}, true));
+  g.output(g.reduce("aten.sum.dim_IntList", g.input({5000, 32}), {0}, false));
+  const Compiled compiled = compile(g);
+  INFO(print_kernels(compiled.mapped));
+  CHECK(differences(g, compiled, 1e-3) == "");  // f32 sums of 150,000 numbers, in another order
+  CHECK(count_kernels(compiled.fused) == 3);
+  CHECK(count_kernels(compiled.mapped) == 6);
+}
+
+TEST_CASE("softmax across memory takes columns as vectors") {
+  SmallGraph g;
+  auto x = g.input({3, 10, 100});
+  g.output(g.softmax(g.scaled(x, 2.0), 1));
+  const Compiled compiled = compile(g);
+  INFO(print_kernels(compiled.mapped));
+  CHECK(differences(g, compiled, 1e-6) == "");
+  CHECK(count_kernels(compiled.fused) == 1);
+  CHECK(print_kernels(compiled.mapped).find("store %row[") != std::string::npos);
+}
+
+TEST_CASE("a large concatenation is a kernel per piece, equal pieces one") {
+  SmallGraph g;
+  auto x = g.input({300, 200});
+  auto y = g.input({300, 300});
+  g.output(g.cat({x, y}, 1));
+  g.output(g.cat({x, g.scaled(x, 2.0)}, 1));
+  const Compiled compiled = compile(g);
+  INFO(print_kernels(compiled.mapped));
+  CHECK(differences(g, compiled, 1e-6) == "");
+  CHECK(print_kernels(compiled.mapped).find("parallel") != std::string::npos);
+}
+
 TEST_CASE("siblings over one input") {
   SmallGraph g;
   auto x = g.input({16, 64});

@@ -167,16 +167,14 @@ class SimdMapper {
   Body rows(Nest nest) {
     std::size_t column = nest.loops.size();
     int best = inner_score(nest.body);
-    if (!has_locals()) {
-      for (std::size_t i = nest.loops.size(); i-- > 0;) {
-        if (size_or(nest.loops[i].extent, 1 << 20) < 8 || extent_depends(nest.body, nest.loops[i].variable)) {
-          continue;
-        }
-        const int score = vector_score(nest.body, nest.loops[i].variable);
-        if (score > best) {
-          best = score;
-          column = i;
-        }
+    for (std::size_t i = nest.loops.size(); i-- > 0;) {
+      if (size_or(nest.loops[i].extent, 1 << 20) < 8 || extent_depends(nest.body, nest.loops[i].variable)) {
+        continue;
+      }
+      const int score = vector_score(nest.body, nest.loops[i].variable);
+      if (score > best) {
+        best = score;
+        column = i;
       }
     }
     if (column < nest.loops.size()) return columns(std::move(nest), column);
@@ -214,6 +212,12 @@ class SimdMapper {
                 nest.loops.begin() + static_cast<long>(column) + 1, nest.loops.end());
     Loop& vector = nest.loops.back();
     make_vector(vector, nest.body);
+    if (has_locals()) {
+      const int lanes = vector.width * vector.unroll;
+      tile(nest, lanes);
+      widen_locals(nest, lanes);
+      return parallelize(std::move(nest), nest.loops.size() - 1);
+    }
     if (nest.loops.size() == 1) {
       vector.schedule = Schedule::kParallel;
       return loops::rebuild(std::move(nest));
@@ -222,22 +226,41 @@ class SimdMapper {
     for (std::size_t i = 0; i + 1 < nest.loops.size(); ++i) {
       outer *= std::max<std::int64_t>(1, size_or(nest.loops[i].extent, kEnoughParallel));
     }
-    if (outer < kEnoughParallel && size_or(vector.extent, 1 << 20) >= 2 * kColumnTile) tile(nest);
+    if (outer < kEnoughParallel && size_or(vector.extent, 1 << 20) >= 2 * kColumnTile) {
+      tile(nest, kColumnTile);
+    }
     return parallelize(std::move(nest), nest.loops.size() - 1);
   }
 
   // The vector loop over columns becomes tiles, one more parallel dimension, of a few vectors each.
-  void tile(Nest& nest) {
+  void tile(Nest& nest, std::int64_t size) {
     Loop& vector = nest.loops.back();
     Loop tiles;
     tiles.variable = fresh_variable();
-    tiles.extent = ceildiv(vector.extent, SymExpr(kColumnTile));
-    const SymExpr begin = SymExpr::symbol(tiles.variable) * SymExpr(kColumnTile);
+    tiles.extent = ceildiv(vector.extent, SymExpr(size));
+    const SymExpr begin = SymExpr::symbol(tiles.variable) * SymExpr(size);
     loops::substitute(nest.body, vector.variable, SymExpr::symbol(vector.variable) + begin);
     const auto constant = vector.extent.as_constant();
-    const bool even = constant && *constant % kColumnTile == 0;
-    vector.extent = even ? SymExpr(kColumnTile) : min(SymExpr(kColumnTile), vector.extent - begin);
+    const bool even = constant && *constant % size == 0;
+    vector.extent = even ? SymExpr(size) : min(SymExpr(size), vector.extent - begin);
     nest.loops.insert(nest.loops.end() - 1, std::move(tiles));
+  }
+
+  // Each column of a tile has a row of its own in every local, the columns side by side.
+  void widen_locals(Nest& nest, std::int64_t lanes) {
+    const SymExpr column = SymExpr::symbol(nest.loops.back().variable);
+    const auto widen = [&](SymExpr& index) { index = index * SymExpr(lanes) + column; };
+    loops::for_each_statement(nest.body, [&](Statement& statement) {
+      if (auto* store = std::get_if<Store>(&statement.data)) {
+        if (kernel_.buffers[store->buffer].kind == Buffer::Kind::kLocal) widen(store->index);
+      } else if (auto* load = std::get_if<Instruction>(&statement.data)) {
+        if (load->op != loops::ScalarOp::kLoad) return;
+        if (kernel_.buffers[load->buffer].kind == Buffer::Kind::kLocal) widen(load->index);
+      }
+    });
+    for (Buffer& buffer : kernel_.buffers) {
+      if (buffer.kind == Buffer::Kind::kLocal) buffer.extent *= SymExpr(lanes);
+    }
   }
 
   // Loops inside a row (or of a kernel without outer loops).
