@@ -139,6 +139,13 @@ class SimdMapper {
         stride *= nest.loops[i].extent;
       }
       loops::substitute(nest.body, values);
+      for (std::size_t i = used; i < nest.loops.size(); ++i) {
+        nest.loops[i].extent = nest.loops[i].extent.substitute([&](Symbol s) -> std::optional<SymExpr> {
+          const auto found = values.find(s);
+          if (found == values.end()) return std::nullopt;
+          return found->second;
+        });
+      }
       simplify_indices(nest, variable, stride);
       Loop merged;
       merged.variable = variable;
