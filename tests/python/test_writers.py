@@ -93,6 +93,8 @@ def _defined(op: str, dtype: str, bool_result: bool) -> bool:
 def _tolerance(op: str, dtype: str) -> float:
     if op in {"erfinv", "digamma", "lgamma", "i0"}:
         return 8
+    if op in {"erf", "tanh"} and dtype == "f32":
+        return 6  # 3e-7 below 1, where a unit in the last place is 6e-8
     return 2.5 if op in ROUNDED else 0
 
 
