@@ -34,6 +34,7 @@ constexpr std::int64_t kEnoughParallel = 64;   // iterations that keep every cor
 constexpr std::int64_t kLongSum = 16384;       // sums longer than this are added in blocks,
 constexpr std::int64_t kSumBlock = 4096;       // of this many elements: error grows with the block, not the sum
 constexpr std::int64_t kColumnTile = 64;
+constexpr std::int64_t kWideEnough = 8;        // iterations along memory that make blocking worth while
 
 std::int64_t size_or(const SymExpr& e, std::int64_t symbolic) { return e.as_constant().value_or(symbolic); }
 
@@ -95,13 +96,47 @@ class SimdMapper {
   Body pointwise(Nest nest) {
     order(nest);
     loops::collapse(nest);
+    const std::size_t across = transposed_loop(nest);
     Loop& vector = nest.loops.back();
     make_vector(vector, nest.body);
+    if (across < nest.loops.size()) return transposed(std::move(nest), across);
     if (nest.loops.size() == 1) {
       vector.schedule = Schedule::kParallel;
       return loops::rebuild(std::move(nest));
     }
     return parallelize(std::move(nest), nest.loops.size() - 1);
+  }
+
+  // A loop along which something is contiguous that the vector loop (the last one) gathers with a stride.
+  static std::size_t transposed_loop(const Nest& nest) {
+    std::vector<Symbol> variables;
+    for (const Loop& loop : nest.loops) variables.push_back(loop.variable);
+    for (const Statement& statement : nest.body) {
+      const auto* load = std::get_if<Instruction>(&statement.data);
+      if (load == nullptr || load->op != loops::ScalarOp::kLoad) continue;
+      const Affine affine = loops::affine_in(load->index, variables);
+      if (!affine.linear) continue;
+      const SymExpr& stride = affine.coefficient(variables.back());
+      if (stride == SymExpr(0) || stride == SymExpr(1)) continue;
+      for (std::size_t i = 0; i + 1 < variables.size(); ++i) {
+        const bool wide = size_or(nest.loops[i].extent, 1 << 20) >= kWideEnough;
+        if (wide && affine.coefficient(variables[i]) == SymExpr(1)) return i;
+      }
+    }
+    return nest.loops.size();
+  }
+
+  // The loop across runs inside the vector loop: the lines that one gather touches serve the next ones.
+  Body transposed(Nest nest, std::size_t across) {
+    Loop inside = std::move(nest.loops[across]);
+    nest.loops.erase(nest.loops.begin() + static_cast<long>(across));
+    nest.loops.back().unroll = 1;
+    inside.body = std::move(nest.body);
+    nest.body.clear();
+    nest.body.push_back(Statement{std::move(inside)});
+    if (nest.loops.size() > 1) return parallelize(std::move(nest), nest.loops.size() - 1);
+    nest.loops.back().schedule = Schedule::kParallel;
+    return loops::rebuild(std::move(nest));
   }
 
   void make_vector(Loop& loop, const Body& body) {

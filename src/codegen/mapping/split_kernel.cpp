@@ -30,6 +30,8 @@ constexpr std::int64_t kParts = 64;             // aimed at when a reduction is 
 constexpr std::int64_t kLargeWork = 1 << 16;    // iterations below which a second launch does not pay
 constexpr std::int64_t kLeastChunk = 1024;      // iterations of one part
 constexpr std::int64_t kColumnTile = 64;        // columns that one iteration takes in column reductions
+constexpr std::int64_t kTall = 512;             // rows of a column reduction: more are taken in chunks
+constexpr std::int64_t kTallChunk = 64;         // of this many rows: their pages fit the first translation cache
 
 // Buffers of the kernel in order of use, with the values behind them.
 KernelItem finished(Kernel kernel, const std::vector<ValueId>& values) {
@@ -110,7 +112,9 @@ class ReductionSplitter {
       columns = columns || vector_score(loop().body, outer.variable) > vector_score(loop().body, innermost());
     }
     parallel_ = columns ? (rows + kColumnTile - 1) / kColumnTile : rows;
-    if (rows == 0 || parallel_ >= kEnoughParallel) return false;
+    const auto length = loop().extent.as_constant();
+    tall_ = columns && length && *length >= kTall;
+    if (rows == 0 || (parallel_ >= kEnoughParallel && !tall_)) return false;
     const auto work = (loop().extent * iterations(loop().body)).as_constant();
     return !work || rows * *work >= kLargeWork;
   }
@@ -138,6 +142,12 @@ class ReductionSplitter {
     }
     const std::int64_t inside = std::max<std::int64_t>(1, iterations(loop().body).as_constant().value_or(1));
     const std::int64_t total = extent.constant();
+    if (tall_) {
+      chunk_ = SymExpr(std::max(kTallChunk, (total + kParts - 1) / kParts));
+      parts_ = ceildiv(extent, chunk_);
+      last_ = total % chunk_.constant() == 0 ? chunk_ : min(chunk_, extent - part() * chunk_);
+      return;
+    }
     const std::int64_t least = std::max<std::int64_t>(1, kLeastChunk / inside);
     std::int64_t chunk = std::max((total + wanted - 1) / wanted, std::min(least, total));
     if (chunk > 64) chunk = (chunk + 63) / 64 * 64;
@@ -151,7 +161,9 @@ class ReductionSplitter {
   SymExpr workspace_index() const {
     SymExpr index;
     for (const Loop& outer : nest_.loops) index = index * outer.extent + SymExpr::symbol(outer.variable);
-    return index * parts_ + part();
+    SymExpr rows(1);
+    for (const Loop& outer : nest_.loops) rows *= outer.extent;
+    return part() * rows + index;  // columns stay side by side
   }
 
   BufferId add_workspace(Kernel& partial, Kernel& rest, const Reduction& reduction, std::vector<ValueId>& values) {
@@ -223,6 +235,7 @@ class ReductionSplitter {
   Nest nest_;
   std::size_t position_ = 0;
   std::int64_t parallel_ = 1;
+  bool tall_ = false;  // columns so long that walking down one leaves the pages of the others behind
   Symbol part_variable_{"part"};
   SymExpr parts_, chunk_, last_;
   std::vector<BufferId> workspaces_;
