@@ -190,9 +190,9 @@ class Emitter {
     return builder_.constant(dtype, *number);
   }
 
-  // Numbers in comparisons are rounded to the tensors' dtype first, as eager does: x > 0.1 in bf16 compares with
-  // bf16(0.1).
-  Result<ScalarId> compared(const Operand& operand) {
+  // Numbers in comparisons and remainders are rounded to the tensors' dtype first, as eager does: x > 0.1 in bf16
+  // compares with bf16(0.1).
+  Result<ScalarId> rounded_literal(const Operand& operand) {
     if (is_literal(operand) && compute_ != storage_) {
       TRIPTYCH_TRY(const ScalarId rounded, converted(operand, storage_));
       return builder_.cast(rounded, compute_);
@@ -235,8 +235,8 @@ class Emitter {
   }
 
   Result<Operand> comparison(ScalarOp op, std::span<const Operand> args) {
-    TRIPTYCH_TRY(ScalarId first, compared(args[0]));
-    TRIPTYCH_TRY(ScalarId second, compared(args[1]));
+    TRIPTYCH_TRY(ScalarId first, rounded_literal(args[0]));
+    TRIPTYCH_TRY(ScalarId second, rounded_literal(args[1]));
     if (compute_ == DType::kBool) {
       first = builder_.cast(first, DType::kU8);
       second = builder_.cast(second, DType::kU8);
@@ -246,8 +246,13 @@ class Emitter {
 
   Result<Operand> arithmetic(ScalarOp op, std::span<const Operand> args) {
     std::array<ScalarId, 3> ids;
+    const bool remainder = op == ScalarOp::kRemainder || op == ScalarOp::kFmod;
     for (std::size_t i = 0; i < args.size(); ++i) {
-      TRIPTYCH_TRY(ids[i], numeric(args[i]));
+      TRIPTYCH_TRY(ids[i], remainder ? rounded_literal(args[i]) : numeric(args[i]));
+    }
+    if (compute_ != storage_) {
+      if (op == ScalarOp::kNextafter) return not_lowered("nextafter of a 16-bit float");
+      if (op == ScalarOp::kTruncDiv) return half_trunc_div(ids[0], ids[1]);
     }
     if (compute_ == DType::kBool) return bool_arithmetic(op, ids);
     if (!ir::is_floating(compute_)) {
@@ -269,6 +274,12 @@ class Emitter {
     }
     const DType dtype = info(op).bool_result ? DType::kBool : compute_;
     return Operand(builder_.emit(op, dtype, std::span<const ScalarId>(ids.data(), args.size())));
+  }
+
+  // Eager rounds the quotient of 16-bit floats before it truncates.
+  Operand half_trunc_div(ScalarId a, ScalarId b) {
+    const ScalarId rounded = builder_.cast(builder_.binary(ScalarOp::kDiv, a, b), storage_);
+    return Operand(builder_.unary(ScalarOp::kTrunc, builder_.cast(rounded, compute_)));
   }
 
   Operand signbit_of_integer(ScalarId scalar) {
@@ -347,6 +358,9 @@ Result<ScalarId> emit_expression(LoweringContext& context, const Expression& exp
 }
 
 Status lower_expression(LoweringContext& context, const Expression& expression, std::string_view dtype_rule) {
+  for (std::size_t i = 1; i < context.node.results.size(); ++i) {
+    if (context.used(i)) return not_lowered("a pointwise op with several results");
+  }
   const ir::TensorType& result = context.result_type();
   DType storage = result.dtype;
   if (dtype_rule == "first") {
