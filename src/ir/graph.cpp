@@ -47,11 +47,11 @@ ValueId Graph::add_input(Input::Kind kind, std::string name, ValueType type) {
   return value;
 }
 
-ValueId Graph::add_constant(std::string name, TensorType type,
+ValueId Graph::add_constant(std::string_view name, TensorType type,
                             std::shared_ptr<const std::vector<std::byte>> bytes,
                             std::shared_ptr<void> handle) {
   const ValueId value = add_value(std::move(type), name);
-  constants_.push_back(Constant{value, std::move(name), std::move(bytes), std::move(handle)});
+  constants_.push_back(Constant{value, values_[value].name, std::move(bytes), std::move(handle)});
   return value;
 }
 

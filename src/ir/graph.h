@@ -145,7 +145,8 @@ class Graph {
   // Names are made unique by a numeric suffix; an empty hint gives "0", "1", ...
   ValueId add_value(ValueType type, std::string_view name_hint = {});
   ValueId add_input(Input::Kind kind, std::string name, ValueType type);
-  ValueId add_constant(std::string name, TensorType type,
+  // The constant is called as its value is, so that no two have the same name.
+  ValueId add_constant(std::string_view name, TensorType type,
                        std::shared_ptr<const std::vector<std::byte>> bytes,
                        std::shared_ptr<void> handle = nullptr);
   NodeId add_node(const Target* target, std::vector<Argument> args, std::vector<ValueType> results,

@@ -2,7 +2,7 @@
 //   1. A node's arguments, and the values of outputs and mutations, are inputs, constants or results of
 //      earlier nodes.
 //   2. A result names its node and its place among the node's results; inputs and constants name no node.
-//   3. Value names are unique and not empty.
+//   3. Value names are unique and not empty; so are the names of constants.
 //   4. A tensor type has as many strides as sizes; no size is negative.
 //   5. Every symbol in types, arguments and guards is declared, once, with low <= hint <= high.
 //   6. Outputs and mutations name inputs and outputs that exist. A view of an output, or the same object as an
@@ -33,7 +33,12 @@ class Verifier {
   std::vector<Error> run() {
     symbols();
     for (const Input& input : graph_.inputs()) leaf(input.value, "input " + input.name);
-    for (const Constant& constant : graph_.constants()) leaf(constant.value, "constant " + constant.name);
+    for (const Constant& constant : graph_.constants()) {
+      leaf(constant.value, "constant " + constant.name);
+      if (constant.name.empty() || !constant_names_.insert(constant.name).second) {
+        report(3, "constant " + constant.name + ": found a name that is empty or used twice");
+      }
+    }
     for (const NodeId id : graph_.order()) node(id);
     for (std::size_t i = 0; i < graph_.outputs().size(); ++i) output(i);
     for (const Mutation& item : graph_.mutations()) mutation(item);
@@ -253,6 +258,7 @@ class Verifier {
   const VerifyOptions& options_;
   std::vector<bool> defined_;
   std::set<std::string_view> names_;
+  std::set<std::string_view> constant_names_;
   std::set<Symbol> symbols_;
   SymRanges ranges_;
   std::vector<Error> errors_;

@@ -65,6 +65,16 @@ TEST_CASE("3: names") {
   CHECK(violation(small.graph) == "invariant 3: % = aten.relu.default: a value has no name @model.py:3");
 }
 
+TEST_CASE("3: names of constants") {
+  Graph graph;
+  graph.add_constant("c", vector_type(), nullptr);
+  graph.add_constant("c", vector_type(), nullptr);
+  CHECK(graph.constants()[1].name == "c_1");
+  CHECK(violation(graph).empty());
+  graph.constants()[1].name = "c";
+  CHECK(violation(graph) == "invariant 3: constant c: found a name that is empty or used twice @");
+}
+
 TEST_CASE("4: tensor types") {
   Small small;
   std::get<TensorType>(small.graph.value(small.y).type).strides.clear();
