@@ -57,8 +57,9 @@ nb::dict constants(const Graph& graph) {
   nb::dict out;
   for (const ir::Constant& constant : graph.constants()) {
     out[nb::cast(constant.name)] =
-        constant.bytes == nullptr ? nb::none()
-                                  : nb::object(nb::bytes(constant.bytes->data(), constant.bytes->size()));
+        constant.bytes == nullptr
+            ? nb::none()
+            : nb::object(nb::bytes(constant.bytes->data(), constant.bytes->size()));
   }
   return out;
 }
@@ -148,18 +149,21 @@ void bind_types(nb::module_& module) {
       .def_prop_ro("device", [](const ir::TensorType& x) { return to_python(x.device); })
       .def_prop_ro("sizes", [](const ir::TensorType& x) { return to_python(x.sizes); })
       .def_prop_ro("strides", [](const ir::TensorType& x) { return to_python(x.strides); })
-      .def_prop_ro("storage_offset", [](const ir::TensorType& x) { return to_python(x.storage_offset); })
+      .def_prop_ro("storage_offset",
+                   [](const ir::TensorType& x) { return to_python(x.storage_offset); })
       .def_ro("requires_grad", &ir::TensorType::requires_grad)
       .def(nb::self == nb::self)
       .def("__str__", [](const ir::TensorType& x) { return type_text(x); });
   nb::class_<ir::ScalarValueType>(module, "ScalarType")
-      .def_prop_ro("kind", [](const ir::ScalarValueType& x) {
-        static constexpr const char* kNames[] = {"int", "float", "bool"};
-        return kNames[static_cast<int>(x.kind)];
-      })
-      .def_prop_ro("expr", [](const ir::ScalarValueType& x) {
-        return x.expr ? to_python(*x.expr) : nb::object(nb::none());
-      })
+      .def_prop_ro("kind",
+                   [](const ir::ScalarValueType& x) {
+                     static constexpr const char* kNames[] = {"int", "float", "bool"};
+                     return kNames[static_cast<int>(x.kind)];
+                   })
+      .def_prop_ro("expr",
+                   [](const ir::ScalarValueType& x) {
+                     return x.expr ? to_python(*x.expr) : nb::object(nb::none());
+                   })
       .def("__str__", [](const ir::ScalarValueType& x) { return type_text(x); });
   nb::class_<ir::ObjectType>(module, "ObjectType")
       .def_ro("name", &ir::ObjectType::name)
@@ -172,7 +176,8 @@ void bind_parts(nb::module_& module) {
       .def_prop_ro("name", [](const ValueView& x) { return x.get().name; })
       .def_prop_ro("type", [](const ValueView& x) { return to_python(x.get().type); })
       .def_prop_ro("id", [](const ValueView& x) { return x.id.value; })
-      .def("__eq__", [](const ValueView& x, const ValueView& y) { return x.graph == y.graph && x.id == y.id; })
+      .def("__eq__", [](const ValueView& x,
+                        const ValueView& y) { return x.graph == y.graph && x.id == y.id; })
       .def("__hash__", [](const ValueView& x) { return x.id.value; })
       .def("__str__", [](const ValueView& x) { return "%" + x.get().name; })
       .def("__repr__", [](const ValueView& x) { return "%" + x.get().name; });
@@ -193,12 +198,14 @@ void bind_parts(nb::module_& module) {
       .def_prop_ro("value", [](const OutputView& x) { return to_python(x.graph, x.get().value); })
       .def_prop_ro("index", [](const OutputView& x) { return x.get().index; })
       .def_prop_ro("view", [](const OutputView& x) { return x.get().view; })
-      .def_prop_ro("literal", [](const OutputView& x) { return to_python(x.graph, x.get().literal); })
+      .def_prop_ro("literal",
+                   [](const OutputView& x) { return to_python(x.graph, x.get().literal); })
       .def_prop_ro("hidden", [](const OutputView& x) { return x.get().hidden; });
   nb::class_<MutationView>(module, "Mutation")
-      .def_prop_ro("kind", [](const MutationView& x) {
-        return x.get().kind == ir::Mutation::Kind::kData ? "data" : "metadata";
-      })
+      .def_prop_ro("kind",
+                   [](const MutationView& x) {
+                     return x.get().kind == ir::Mutation::Kind::kData ? "data" : "metadata";
+                   })
       .def_prop_ro("input", [](const MutationView& x) { return x.get().input; })
       .def_prop_ro("value", [](const MutationView& x) { return to_python(x.graph, x.get().value); })
       .def_prop_ro("metadata", [](const MutationView& x) { return x.get().metadata; });
@@ -206,28 +213,38 @@ void bind_parts(nb::module_& module) {
 
 void bind_graph(nb::module_& module) {
   nb::class_<Graph>(module, "Graph", "A captured or normalized graph.")
-      .def_static("parse", &parse, nb::arg("text"), nb::arg("constants") = std::map<std::string, nb::bytes>(),
+      .def_static("parse", &parse, nb::arg("text"),
+                  nb::arg("constants") = std::map<std::string, nb::bytes>(),
                   "Reads the text form; `constants` maps names to bytes.")
       .def_static("load", &load, nb::arg("path"), "Reads what `save` wrote.")
-      .def("save", [](const Graph& graph, const std::string& path) { unwrap(ir::save_graph(graph, path)); },
-           nb::arg("path"), "Writes the text form to PATH and the constants' bytes to PATH.bin.")
+      .def(
+          "save",
+          [](const Graph& graph, const std::string& path) { unwrap(ir::save_graph(graph, path)); },
+          nb::arg("path"), "Writes the text form to PATH and the constants' bytes to PATH.bin.")
       .def("__str__", [](const Graph& graph) { return ir::print(graph); })
-      .def("text", [](const Graph& graph, bool locations) {
-        return ir::print(graph, ir::PrintOptions{.locations = locations});
-      }, nb::arg("locations") = true)
+      .def(
+          "text",
+          [](const Graph& graph, bool locations) {
+            return ir::print(graph, ir::PrintOptions{.locations = locations});
+          },
+          nb::arg("locations") = true)
       .def("__eq__", [](const Graph& a, const Graph& b) { return ir::equal(a, b); })
       .def("__hash__", [](const Graph& graph) { return reinterpret_cast<std::uintptr_t>(&graph); })
       .def("verify", &verify, "The violations of the graph's contract, as texts.")
       .def_prop_ro("name", &Graph::name)
       .def_prop_ro("level", [](const Graph& graph) { return level_name(graph.level()); })
       .def_prop_ro("nodes", &nodes)
-      .def_prop_ro("inputs", [](const GraphPtr& graph) { return views<InputView>(graph, graph->inputs()); })
-      .def_prop_ro("outputs", [](const GraphPtr& graph) { return views<OutputView>(graph, graph->outputs()); })
-      .def_prop_ro("mutations",
-                   [](const GraphPtr& graph) { return views<MutationView>(graph, graph->mutations()); })
+      .def_prop_ro("inputs",
+                   [](const GraphPtr& graph) { return views<InputView>(graph, graph->inputs()); })
+      .def_prop_ro("outputs",
+                   [](const GraphPtr& graph) { return views<OutputView>(graph, graph->outputs()); })
+      .def_prop_ro(
+          "mutations",
+          [](const GraphPtr& graph) { return views<MutationView>(graph, graph->mutations()); })
       .def_prop_ro("symbols", [](const Graph& graph) { return graph.symbols(); })
       .def_prop_ro("guards", [](const Graph& graph) { return graph.guards(); })
-      .def_prop_ro("constants", &constants, "Names to bytes; None for a constant that is a tensor.");
+      .def_prop_ro("constants", &constants,
+                   "Names to bytes; None for a constant that is a tensor.");
 }
 
 }  // namespace
@@ -237,9 +254,11 @@ void bind_ir(nb::module_& module) {
   bind_types(module);
   bind_parts(module);
   bind_graph(module);
-  module.def("op_status", &ops::status_page, "Every op of the table and what becomes of it, as Markdown.");
-  module.def("register_op", [](const std::string& schema) { unwrap(ops::register_op(schema)); },
-             nb::arg("schema"), "Makes a custom op's schema known to the text form.");
+  module.def("op_status", &ops::status_page,
+             "Every op of the table and what becomes of it, as Markdown.");
+  module.def(
+      "register_op", [](const std::string& schema) { unwrap(ops::register_op(schema)); },
+      nb::arg("schema"), "Makes a custom op's schema known to the text form.");
 }
 
 }  // namespace triptych::bindings

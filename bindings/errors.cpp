@@ -10,9 +10,12 @@ namespace {
 
 const char* class_name(ErrorKind kind) {
   switch (kind) {
-    case ErrorKind::kUser: return "UserError";
-    case ErrorKind::kUnsupported: return "UnsupportedError";
-    case ErrorKind::kInternal: return "InternalError";
+    case ErrorKind::kUser:
+      return "UserError";
+    case ErrorKind::kUnsupported:
+      return "UnsupportedError";
+    case ErrorKind::kInternal:
+      return "InternalError";
   }
   return "InternalError";
 }
@@ -21,8 +24,7 @@ const char* class_name(ErrorKind kind) {
 
 void raise(const Error& error) {
   const nb::object type = nb::module_::import_("triptych.errors").attr(class_name(error.kind));
-  const nb::object exception =
-      type(error.describe(), error.code, error.location, error.hint);
+  const nb::object exception = type(error.describe(), error.code, error.location, error.hint);
   PyErr_SetObject(type.ptr(), exception.ptr());
   throw nb::python_error();
 }

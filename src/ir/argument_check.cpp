@@ -20,23 +20,35 @@ bool fits_base(const Graph& graph, const Argument& argument, BaseType base) {
   const bool scalar_value = is_value_of(graph, argument, false);
   const bool integer = argument.is<std::int64_t>() || argument.is<SymExpr>() || argument.is<bool>();
   switch (base) {
-    case BaseType::kTensor: return is_value_of(graph, argument, true) || scalar_value || is_number(argument);
+    case BaseType::kTensor:
+      return is_value_of(graph, argument, true) || scalar_value || is_number(argument);
     case BaseType::kInt:
-    case BaseType::kSymInt: return integer || scalar_value;
-    case BaseType::kFloat: return integer || argument.is<double>() || scalar_value;
-    case BaseType::kBool: return argument.is<bool>() || scalar_value;
+    case BaseType::kSymInt:
+      return integer || scalar_value;
+    case BaseType::kFloat:
+      return integer || argument.is<double>() || scalar_value;
+    case BaseType::kBool:
+      return argument.is<bool>() || scalar_value;
     case BaseType::kComplex:
-    case BaseType::kScalar: return is_number(argument) || scalar_value;
+    case BaseType::kScalar:
+      return is_number(argument) || scalar_value;
     case BaseType::kStr:
-    case BaseType::kDimname: return argument.is<std::string>();
-    case BaseType::kScalarType: return argument.is<DType>();
-    case BaseType::kDevice: return argument.is<Device>();
-    case BaseType::kLayout: return argument.is<Layout>();
-    case BaseType::kMemoryFormat: return argument.is<MemoryFormat>();
-    case BaseType::kGenerator: return argument.is<Generator>();
+    case BaseType::kDimname:
+      return argument.is<std::string>();
+    case BaseType::kScalarType:
+      return argument.is<DType>();
+    case BaseType::kDevice:
+      return argument.is<Device>();
+    case BaseType::kLayout:
+      return argument.is<Layout>();
+    case BaseType::kMemoryFormat:
+      return argument.is<MemoryFormat>();
+    case BaseType::kGenerator:
+      return argument.is<Generator>();
     case BaseType::kStorage:
     case BaseType::kStream:
-    case BaseType::kOther: return true;
+    case BaseType::kOther:
+      return true;
   }
   TRIPTYCH_UNREACHABLE("a schema's base type");
 }

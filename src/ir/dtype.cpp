@@ -59,13 +59,13 @@ bool is_wide_unsigned(DType dtype) {
 
 DType promote_integers(DType a, DType b) {
   if (is_signed(a) == is_signed(b)) return dtype_bytes(a) > dtype_bytes(b) ? a : b;
-  const DType other = is_signed(a) ? a : b;       // the unsigned one is u8
+  const DType other = is_signed(a) ? a : b;  // the unsigned one is u8
   return other == DType::kI8 ? DType::kI16 : other;
 }
 
 DType promote_floats(DType a, DType b) {
   if (dtype_bytes(a) != dtype_bytes(b)) return dtype_bytes(a) > dtype_bytes(b) ? a : b;
-  return DType::kF32;                             // f16 with bf16
+  return DType::kF32;  // f16 with bf16
 }
 
 // A complex type holds both a complex and any other operand.

@@ -55,8 +55,8 @@ ValueId Graph::add_constant(std::string_view name, TensorType type,
   return value;
 }
 
-NodeId Graph::add_node(const Target* target, std::vector<Argument> args, std::vector<ValueType> results,
-                       SourceLocation location) {
+NodeId Graph::add_node(const Target* target, std::vector<Argument> args,
+                       std::vector<ValueType> results, SourceLocation location) {
   Node node;
   node.target = target;
   node.args = std::move(args);
@@ -130,7 +130,8 @@ class Comparison {
   }
 
   bool same(ValueId x, ValueId y) const {
-    return x.valid() == y.valid() && (!x.valid() || (pairs_[x.value].valid() && pairs_[x.value] == y));
+    return x.valid() == y.valid() &&
+           (!x.valid() || (pairs_[x.value].valid() && pairs_[x.value] == y));
   }
 
   bool same(const Argument& x, const Argument& y) const {
@@ -138,8 +139,8 @@ class Comparison {
   }
 
   bool inputs() {
-    return std::equal(a_.inputs().begin(), a_.inputs().end(), b_.inputs().begin(), b_.inputs().end(),
-                      [&](const Input& x, const Input& y) {
+    return std::equal(a_.inputs().begin(), a_.inputs().end(), b_.inputs().begin(),
+                      b_.inputs().end(), [&](const Input& x, const Input& y) {
                         return x.kind == y.kind && x.name == y.name && pair(x.value, y.value);
                       });
   }

@@ -1,5 +1,5 @@
-// The sidecar: the line "triptych constants 1", then per constant a line "<size> <quoted name>" and that
-// many bytes and a line end.
+// The sidecar: the line "triptych constants 1", then per constant a line "<size> <quoted name>" and
+// that many bytes and a line end.
 #include "ir/graph_file.h"
 
 #include <cstring>
@@ -37,7 +37,8 @@ Result<std::string> sidecar_text(const Graph& graph) {
   std::string out(kMagic);
   for (const Constant& constant : graph.constants()) {
     if (constant.bytes == nullptr) {
-      return unsupported("graph.constant_bytes", "the constant " + constant.name + " has no bytes to save");
+      return unsupported("graph.constant_bytes",
+                         "the constant " + constant.name + " has no bytes to save");
     }
     out += std::to_string(constant.bytes->size()) + " " + quote(constant.name) + "\n";
     out.append(reinterpret_cast<const char*>(constant.bytes->data()), constant.bytes->size());
@@ -47,7 +48,8 @@ Result<std::string> sidecar_text(const Graph& graph) {
 }
 
 Result<ConstantBytes> parse_sidecar(const std::string& text) {
-  if (!text.starts_with(kMagic)) return user_error("graph.sidecar", "found no sidecar of constants");
+  if (!text.starts_with(kMagic))
+    return user_error("graph.sidecar", "found no sidecar of constants");
   Scanner scanner(text, "graph.sidecar");
   scanner.rewind(kMagic.size());
   ConstantBytes out;
@@ -92,7 +94,8 @@ Result<Graph> load_graph(const std::string& path, const TargetResolver& resolve)
   }
   TRIPTYCH_TRY(Graph graph, parse_graph(text, constants, resolve));
   for (const Constant& constant : graph.constants()) {
-    if (constant.bytes == nullptr) return file_error(path + ".bin", "has no bytes for " + constant.name);
+    if (constant.bytes == nullptr)
+      return file_error(path + ".bin", "has no bytes for " + constant.name);
   }
   return graph;
 }

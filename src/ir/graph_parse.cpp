@@ -11,7 +11,9 @@ namespace {
 class Parser {
  public:
   Parser(std::string_view text, const ConstantBytes& constants, const TargetResolver& resolve)
-      : scanner_(text, "graph.parse"), constants_(constants), resolve_(resolve),
+      : scanner_(text, "graph.parse"),
+        constants_(constants),
+        resolve_(resolve),
         value_parser_([this](Scanner&) { return value_use(); }) {}
 
   Result<Graph> run() {
@@ -54,8 +56,9 @@ class Parser {
       TRIPTYCH_TRY([[maybe_unused]] const Unit keyword, scanner_.expect("output"));
       return output(true);
     }
-    return scanner_.error("a definition as '%name: type = target(...)', 'call', 'op', 'symbol', 'guard', "
-                          "'mutate', 'output' or '}'");
+    return scanner_.error(
+        "a definition as '%name: type = target(...)', 'call', 'op', 'symbol', 'guard', "
+        "'mutate', 'output' or '}'");
   }
 
   Status schema() {
@@ -68,7 +71,8 @@ class Parser {
     if (known == nullptr || known->schema == nullptr) {
       intern_target(name, std::make_shared<const Schema>(std::move(parsed).value()));
     } else if (*known->schema != parsed.value()) {
-      return scanner_.error_at(begin, name + " is known with another schema, " + known->schema->str());
+      return scanner_.error_at(begin,
+                               name + " is known with another schema, " + known->schema->str());
     }
     return Unit{};
   }
@@ -121,7 +125,8 @@ class Parser {
     const std::size_t begin = scanner_.position();
     const std::string_view text = scanner_.text();
     std::size_t end = begin;
-    while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_')) {
+    while (end < text.size() &&
+           (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_')) {
       ++end;
     }
     scanner_.rewind(end);
@@ -152,7 +157,8 @@ class Parser {
       added.name = value_name();
       if (added.name.empty()) return scanner_.error("a value's name behind '%'");
       if (values_.contains(added.name)) {
-        return scanner_.error_at(added.position, "%" + std::string(added.name) + " is already defined");
+        return scanner_.error_at(added.position,
+                                 "%" + std::string(added.name) + " is already defined");
       }
       TRIPTYCH_TRY([[maybe_unused]] const Unit colon, scanner_.expect(":"));
       TRIPTYCH_TRY(added.type, parse_type(scanner_));
@@ -173,7 +179,9 @@ class Parser {
   Status input(std::vector<NewValue> values) {
     using Kind = Input::Kind;
     static constexpr std::array<std::pair<std::string_view, Kind>, 4> kKinds{
-        {{"user", Kind::kUser}, {"parameter", Kind::kParameter}, {"buffer", Kind::kBuffer},
+        {{"user", Kind::kUser},
+         {"parameter", Kind::kParameter},
+         {"buffer", Kind::kBuffer},
          {"constant", Kind::kConstant}}};
     if (values.size() != 1) return scanner_.error("one value for an input");
     scanner_.accept("input.");
@@ -219,8 +227,9 @@ class Parser {
     const Target* found = resolve(name);
     if (graph_.level() == Level::kCaptured) return found != nullptr ? found : intern_target(name);
     if (found != nullptr && found->schema != nullptr) return found;
-    return scanner_.error_at(begin, "the op " + name + " is not in the op table, and no 'op' line above "
-                                                       "gives its schema");
+    return scanner_.error_at(begin, "the op " + name +
+                                        " is not in the op table, and no 'op' line above "
+                                        "gives its schema");
   }
 
   Status node(std::vector<NewValue> results) {
@@ -228,13 +237,15 @@ class Parser {
     TRIPTYCH_TRY(node.target, target());
     TRIPTYCH_TRY([[maybe_unused]] const Unit bound, arguments(node));
     TRIPTYCH_TRY([[maybe_unused]] const Unit located, location(node));
-    const NodeId id = graph_.add_node(node.target, std::move(node.args), {}, std::move(node.location));
+    const NodeId id =
+        graph_.add_node(node.target, std::move(node.args), {}, std::move(node.location));
     Node& added = graph_.node(id);
     added.kwargs = std::move(node.kwargs);
     added.origin = std::move(node.origin);
     for (NewValue& result : results) {
       if (values_.contains(result.name)) {
-        return scanner_.error_at(result.position, "%" + std::string(result.name) + " is already defined");
+        return scanner_.error_at(result.position,
+                                 "%" + std::string(result.name) + " is already defined");
       }
       const ValueId value = add_value(std::move(result));
       graph_.value(value).producer = id;
@@ -249,7 +260,8 @@ class Parser {
     scanner_.peek();
     const std::size_t begin = scanner_.position();
     TRIPTYCH_TRY([[maybe_unused]] const Unit opened, scanner_.expect("("));
-    const Schema* schema = graph_.level() == Level::kNormalized ? node.target->schema.get() : nullptr;
+    const Schema* schema =
+        graph_.level() == Level::kNormalized ? node.target->schema.get() : nullptr;
     std::vector<std::optional<Argument>> bound(schema != nullptr ? schema->arguments.size() : 0);
     for (std::size_t position = 0; !scanner_.accept(")"); ++position) {
       if (position != 0) {
@@ -265,7 +277,8 @@ class Parser {
         } else if (node.kwargs.empty()) {
           node.args.push_back(std::move(value));
         } else {
-          return scanner_.error_at(argument_at, "a positional argument stands behind a keyword argument");
+          return scanner_.error_at(argument_at,
+                                   "a positional argument stands behind a keyword argument");
         }
         continue;
       }
@@ -275,7 +288,8 @@ class Parser {
       }
       bound[*slot] = std::move(value);
     }
-    return schema != nullptr ? fill_defaults(node, *schema, std::move(bound), begin) : Status(Unit{});
+    return schema != nullptr ? fill_defaults(node, *schema, std::move(bound), begin)
+                             : Status(Unit{});
   }
 
   Status fill_defaults(Node& node, const Schema& schema, std::vector<std::optional<Argument>> bound,
@@ -283,8 +297,8 @@ class Parser {
     for (std::size_t i = 0; i < bound.size(); ++i) {
       const SchemaArgument& argument = schema.arguments[i];
       if (!bound[i] && !argument.default_value) {
-        return scanner_.error_at(begin, "the argument '" + argument.name + "' of " + schema.qualified() +
-                                            " is missing");
+        return scanner_.error_at(
+            begin, "the argument '" + argument.name + "' of " + schema.qualified() + " is missing");
       }
       node.args.push_back(bound[i] ? *std::move(bound[i]) : *argument.default_value);
     }
@@ -300,7 +314,8 @@ class Parser {
     return {};
   }
 
-  // "# model.py:12 in layers.0 from add_1", each part optional; the file is quoted when it is no bare word.
+  // "# model.py:12 in layers.0 from add_1", each part optional; the file is quoted when it is no
+  // bare word.
   Status location(Node& node) {
     if (scanner_.line_ended() || !scanner_.accept("#")) return Unit{};
     while (!scanner_.line_ended()) {
@@ -311,7 +326,8 @@ class Parser {
       } else if (!quoted && word == "from") {
         TRIPTYCH_TRY(node.origin, parse_word(scanner_));
       } else {
-        TRIPTYCH_TRY([[maybe_unused]] const Unit parsed, file_and_line(std::move(word), quoted, node.location));
+        TRIPTYCH_TRY([[maybe_unused]] const Unit parsed,
+                     file_and_line(std::move(word), quoted, node.location));
       }
     }
     return Unit{};
@@ -320,7 +336,8 @@ class Parser {
   Status file_and_line(std::string word, bool quoted, SourceLocation& location) {
     if (!quoted) {
       const std::size_t colon = word.rfind(':');
-      if (colon == std::string::npos) return scanner_.error("a location as 'file:line' in front of this");
+      if (colon == std::string::npos)
+        return scanner_.error("a location as 'file:line' in front of this");
       scanner_.rewind(scanner_.position() - (word.size() - colon));
       word.resize(colon);
     }
@@ -366,7 +383,8 @@ class Parser {
       TRIPTYCH_TRY(output.kind, input_or_output(Output::Kind::kInput, Output::Kind::kSameAs));
       TRIPTYCH_TRY(output.index, number());
     } else if (scanner_.accept("views")) {
-      TRIPTYCH_TRY(output.kind, input_or_output(Output::Kind::kViewOfInput, Output::Kind::kViewOfOutput));
+      TRIPTYCH_TRY(output.kind,
+                   input_or_output(Output::Kind::kViewOfInput, Output::Kind::kViewOfOutput));
       TRIPTYCH_TRY(output.index, number());
     } else if (scanner_.accept("literal")) {
       output.kind = Output::Kind::kLiteral;

@@ -11,20 +11,28 @@ namespace {
 
 std::string_view input_kind(Input::Kind kind) {
   switch (kind) {
-    case Input::Kind::kUser: return "user";
-    case Input::Kind::kParameter: return "parameter";
-    case Input::Kind::kBuffer: return "buffer";
-    case Input::Kind::kConstant: return "constant";
+    case Input::Kind::kUser:
+      return "user";
+    case Input::Kind::kParameter:
+      return "parameter";
+    case Input::Kind::kBuffer:
+      return "buffer";
+    case Input::Kind::kConstant:
+      return "constant";
   }
   TRIPTYCH_UNREACHABLE("an input kind");
 }
 
 std::string_view guard_operator(SymGuard::Kind kind) {
   switch (kind) {
-    case SymGuard::Kind::kEq: return " == ";
-    case SymGuard::Kind::kNe: return " != ";
-    case SymGuard::Kind::kLt: return " < ";
-    case SymGuard::Kind::kLe: return " <= ";
+    case SymGuard::Kind::kEq:
+      return " == ";
+    case SymGuard::Kind::kNe:
+      return " != ";
+    case SymGuard::Kind::kLt:
+      return " < ";
+    case SymGuard::Kind::kLe:
+      return " <= ";
   }
   TRIPTYCH_UNREACHABLE("a guard kind");
 }
@@ -32,9 +40,9 @@ std::string_view guard_operator(SymGuard::Kind kind) {
 class Printer {
  public:
   Printer(const Graph& graph, const PrintOptions& options)
-      : graph_(graph), options_(options), print_value_([this](ValueId id, std::string& out) {
-          out += graph_.value(id).name;
-        }) {}
+      : graph_(graph),
+        options_(options),
+        print_value_([this](ValueId id, std::string& out) { out += graph_.value(id).name; }) {}
 
   std::string run() {
     out_ = "graph ";
@@ -61,8 +69,8 @@ class Printer {
 
   void signature() {
     for (const SymbolInfo& symbol : graph_.symbols()) {
-      out_ += "  symbol " + symbol.name.str() + " in [" + bound(symbol.low) + ", " + bound(symbol.high) +
-              "] hint " + std::to_string(symbol.hint) + "\n";
+      out_ += "  symbol " + symbol.name.str() + " in [" + bound(symbol.low) + ", " +
+              bound(symbol.high) + "] hint " + std::to_string(symbol.hint) + "\n";
     }
     for (const SymGuard& guard : graph_.guards()) {
       out_ += "  guard ";
@@ -114,7 +122,8 @@ class Printer {
   }
 
   void arguments(const Node& node) {
-    const Schema* schema = graph_.level() == Level::kNormalized ? node.target->schema.get() : nullptr;
+    const Schema* schema =
+        graph_.level() == Level::kNormalized ? node.target->schema.get() : nullptr;
     bool first = true;
     const auto next = [&] {
       if (!first) out_ += ", ";
@@ -126,7 +135,8 @@ class Printer {
       const auto keyword_only = [&](std::size_t i) {
         return i < schema->arguments.size() && schema->arguments[i].keyword_only;
       };
-      while (positional > 0 && (keyword_only(positional - 1) || is_default(*schema, node, positional - 1))) {
+      while (positional > 0 &&
+             (keyword_only(positional - 1) || is_default(*schema, node, positional - 1))) {
         --positional;
       }
     }
@@ -174,7 +184,8 @@ class Printer {
   }
 
   void mutation(const Mutation& mutation) {
-    out_ += mutation.kind == Mutation::Kind::kData ? "  mutate input " : "  mutate metadata of input ";
+    out_ +=
+        mutation.kind == Mutation::Kind::kData ? "  mutate input " : "  mutate metadata of input ";
     out_ += std::to_string(mutation.input);
     if (mutation.value.valid()) {
       out_ += " to ";
@@ -191,11 +202,20 @@ class Printer {
       value_name(output.value);
     }
     switch (output.kind) {
-      case Output::Kind::kFresh: break;
-      case Output::Kind::kInput: out_ += " is input " + std::to_string(output.index); break;
-      case Output::Kind::kViewOfInput: out_ += " views input " + std::to_string(output.index); break;
-      case Output::Kind::kViewOfOutput: out_ += " views output " + std::to_string(output.index); break;
-      case Output::Kind::kSameAs: out_ += " is output " + std::to_string(output.index); break;
+      case Output::Kind::kFresh:
+        break;
+      case Output::Kind::kInput:
+        out_ += " is input " + std::to_string(output.index);
+        break;
+      case Output::Kind::kViewOfInput:
+        out_ += " views input " + std::to_string(output.index);
+        break;
+      case Output::Kind::kViewOfOutput:
+        out_ += " views output " + std::to_string(output.index);
+        break;
+      case Output::Kind::kSameAs:
+        out_ += " is output " + std::to_string(output.index);
+        break;
       case Output::Kind::kLiteral:
         out_ += " literal ";
         append_literal(output.literal, out_, print_value_);

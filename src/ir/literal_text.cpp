@@ -11,9 +11,9 @@ namespace {
 constexpr int kMaxNesting = 200;  // of lists, so that hostile text cannot exhaust the stack
 
 constexpr std::array<std::string_view, 6> kLayoutNames{"strided", "sparse_coo", "sparse_csr",
-                                                       "_mkldnn", "jagged", "other_layout"};
-constexpr std::array<std::string_view, 4> kMemoryFormatNames{
-    "contiguous_format", "preserve_format", "channels_last", "channels_last_3d"};
+                                                       "_mkldnn", "jagged",     "other_layout"};
+constexpr std::array<std::string_view, 4> kMemoryFormatNames{"contiguous_format", "preserve_format",
+                                                             "channels_last", "channels_last_3d"};
 constexpr int kNumDTypes = static_cast<int>(DType::kF8E8M0FNU) + 1;
 
 std::optional<Argument> torch_constant(std::string_view name) {
@@ -210,7 +210,9 @@ struct LiteralPrinter {
   void operator()(const std::string& x) const { out += quote(x); }
   void operator()(DType x) const { (out += "torch.") += torch_dtype_name(x); }
   void operator()(const Device& x) const { out += "device(" + quote(x.str()) + ")"; }
-  void operator()(Layout x) const { (out += "torch.") += kLayoutNames[static_cast<std::size_t>(x)]; }
+  void operator()(Layout x) const {
+    (out += "torch.") += kLayoutNames[static_cast<std::size_t>(x)];
+  }
   void operator()(MemoryFormat x) const {
     (out += "torch.") += kMemoryFormatNames[static_cast<std::size_t>(x)];
   }

@@ -13,21 +13,29 @@ struct BaseTypeName {
   std::string_view name;
 };
 constexpr std::array kBaseTypes{
-    BaseTypeName{BaseType::kTensor, "Tensor"},           BaseTypeName{BaseType::kInt, "int"},
-    BaseTypeName{BaseType::kSymInt, "SymInt"},           BaseTypeName{BaseType::kFloat, "float"},
-    BaseTypeName{BaseType::kBool, "bool"},               BaseTypeName{BaseType::kStr, "str"},
-    BaseTypeName{BaseType::kScalar, "Scalar"},           BaseTypeName{BaseType::kScalarType, "ScalarType"},
-    BaseTypeName{BaseType::kDevice, "Device"},           BaseTypeName{BaseType::kLayout, "Layout"},
+    BaseTypeName{BaseType::kTensor, "Tensor"},
+    BaseTypeName{BaseType::kInt, "int"},
+    BaseTypeName{BaseType::kSymInt, "SymInt"},
+    BaseTypeName{BaseType::kFloat, "float"},
+    BaseTypeName{BaseType::kBool, "bool"},
+    BaseTypeName{BaseType::kStr, "str"},
+    BaseTypeName{BaseType::kScalar, "Scalar"},
+    BaseTypeName{BaseType::kScalarType, "ScalarType"},
+    BaseTypeName{BaseType::kDevice, "Device"},
+    BaseTypeName{BaseType::kLayout, "Layout"},
     BaseTypeName{BaseType::kMemoryFormat, "MemoryFormat"},
-    BaseTypeName{BaseType::kGenerator, "Generator"},     BaseTypeName{BaseType::kStorage, "Storage"},
-    BaseTypeName{BaseType::kStream, "Stream"},           BaseTypeName{BaseType::kDimname, "Dimname"},
+    BaseTypeName{BaseType::kGenerator, "Generator"},
+    BaseTypeName{BaseType::kStorage, "Storage"},
+    BaseTypeName{BaseType::kStream, "Stream"},
+    BaseTypeName{BaseType::kDimname, "Dimname"},
     BaseTypeName{BaseType::kComplex, "complex"},
 };
 
 // Torch's numbering of dtypes, in which its own printed schemas write a dtype default.
 constexpr std::array<DType, 16> kTorchScalarTypes{
-    DType::kU8,  DType::kI8,  DType::kI16,  DType::kI32,  DType::kI64, DType::kF16, DType::kF32, DType::kF64,
-    DType::kC32, DType::kC64, DType::kC128, DType::kBool, DType::kI8,  DType::kU8,  DType::kI32, DType::kBF16};
+    DType::kU8,  DType::kI8,  DType::kI16, DType::kI32, DType::kI64,  DType::kF16,
+    DType::kF32, DType::kF64, DType::kC32, DType::kC64, DType::kC128, DType::kBool,
+    DType::kI8,  DType::kU8,  DType::kI32, DType::kBF16};
 constexpr std::array kMemoryFormats{MemoryFormat::kContiguous, MemoryFormat::kPreserve,
                                     MemoryFormat::kChannelsLast, MemoryFormat::kChannelsLast3d};
 
@@ -87,7 +95,8 @@ class SchemaParser {
     TRIPTYCH_TRY([[maybe_unused]] const Unit typed, type(out));
     out.name = scanner_.word();
     if (out.name.empty()) return scanner_.error("the argument's name");
-    if (scanner_.next_is("[")) {  // native_functions.yaml never does this; torch prints `int[] x[2]`: no
+    if (scanner_.next_is(
+            "[")) {  // native_functions.yaml never does this; torch prints `int[] x[2]`: no
       return scanner_.error("',' or ')'");
     }
     if (scanner_.accept("=")) {
@@ -217,7 +226,8 @@ class SchemaParser {
     scanner_.accept("'");
     const std::size_t begin = scanner_.position();
     const std::size_t end = scanner_.text().find('\'', begin);
-    if (end == std::string_view::npos) return scanner_.error_at(begin, "this string has no closing quote");
+    if (end == std::string_view::npos)
+      return scanner_.error_at(begin, "this string has no closing quote");
     scanner_.rewind(end + 1);
     return Argument(std::string(scanner_.text().substr(begin, end - begin)));
   }

@@ -60,7 +60,8 @@ std::int64_t leading_coefficient(const SymExpr& e) {
 Monomial common_factor(const SymExpr& a, const SymExpr& b) {
   std::optional<Monomial> common;
   const auto visit = [&](const Monomial& term) {
-    common = common ? monomial_gcd(*common, term) : Monomial{std::abs(term.coefficient), term.atoms};
+    common =
+        common ? monomial_gcd(*common, term) : Monomial{std::abs(term.coefficient), term.atoms};
   };
   for (const SymExpr* e : {&a, &b}) {
     for (const Monomial& term : SymNode::terms_of(*e)) visit(term);
@@ -183,7 +184,8 @@ SymExpr extremum(AtomKind kind, const SymExpr& a, const SymExpr& b) {
     for (SymExpr& other : kept) {
       const SymExpr difference = operand - other;
       if (!difference.is_constant()) continue;
-      const bool better = kind == AtomKind::kMin ? difference.constant() < 0 : difference.constant() > 0;
+      const bool better =
+          kind == AtomKind::kMin ? difference.constant() < 0 : difference.constant() > 0;
       if (better) other = operand;
       dropped = true;
       break;
@@ -233,8 +235,9 @@ SymExpr floordiv(const SymExpr& a, const SymExpr& b) {
   if (a.is_constant() && b.is_constant()) return floor_divide(a.constant(), b.constant());
   if (leading_coefficient(b) < 0) return floordiv(-a, -b);
   const Division division = divide_canonically(a, b);
-  return division.quotient + (b.is_constant() ? floordiv_by_constant(division.remainder, b.constant())
-                                              : floordiv_by_polynomial(division.remainder, b));
+  return division.quotient + (b.is_constant()
+                                  ? floordiv_by_constant(division.remainder, b.constant())
+                                  : floordiv_by_polynomial(division.remainder, b));
 }
 
 SymExpr mod(const SymExpr& a, const SymExpr& b) {

@@ -38,8 +38,7 @@ std::vector<Monomial> merge(const std::vector<Monomial>& a, const std::vector<Mo
       out.push_back({checked_mul(b[j].coefficient, sign), b[j].atoms});
       ++j;
     } else {
-      const std::int64_t sum =
-          checked_add(a[i].coefficient, checked_mul(b[j].coefficient, sign));
+      const std::int64_t sum = checked_add(a[i].coefficient, checked_mul(b[j].coefficient, sign));
       if (sum != 0) out.push_back({sum, a[i].atoms});
       ++i;
       ++j;
@@ -85,11 +84,16 @@ bool atom_depends_on(const SymAtom& atom, Symbol symbol) {
 
 std::string_view call_name(AtomKind kind) {
   switch (kind) {
-    case AtomKind::kFloorDiv: return "floordiv";
-    case AtomKind::kMod: return "mod";
-    case AtomKind::kMin: return "min";
-    case AtomKind::kMax: return "max";
-    case AtomKind::kSymbol: break;
+    case AtomKind::kFloorDiv:
+      return "floordiv";
+    case AtomKind::kMod:
+      return "mod";
+    case AtomKind::kMin:
+      return "min";
+    case AtomKind::kMax:
+      return "max";
+    case AtomKind::kSymbol:
+      break;
   }
   TRIPTYCH_UNREACHABLE("a symbol has no call name");
 }
@@ -102,9 +106,12 @@ std::optional<std::int64_t> evaluate_call(AtomKind kind, std::int64_t a, std::in
     case AtomKind::kMod:
       if (b == 0) return std::nullopt;
       return floor_modulo(a, b);
-    case AtomKind::kMin: return std::min(a, b);
-    case AtomKind::kMax: return std::max(a, b);
-    case AtomKind::kSymbol: break;
+    case AtomKind::kMin:
+      return std::min(a, b);
+    case AtomKind::kMax:
+      return std::max(a, b);
+    case AtomKind::kSymbol:
+      break;
   }
   TRIPTYCH_UNREACHABLE("a symbol is no call");
 }
@@ -224,11 +231,16 @@ AtomPtr make_call(AtomKind kind, const SymExpr& a, const SymExpr& b) {
 
 SymExpr apply_call(AtomKind kind, const SymExpr& a, const SymExpr& b) {
   switch (kind) {
-    case AtomKind::kFloorDiv: return floordiv(a, b);
-    case AtomKind::kMod: return mod(a, b);
-    case AtomKind::kMin: return min(a, b);
-    case AtomKind::kMax: return max(a, b);
-    case AtomKind::kSymbol: break;
+    case AtomKind::kFloorDiv:
+      return floordiv(a, b);
+    case AtomKind::kMod:
+      return mod(a, b);
+    case AtomKind::kMin:
+      return min(a, b);
+    case AtomKind::kMax:
+      return max(a, b);
+    case AtomKind::kSymbol:
+      break;
   }
   TRIPTYCH_UNREACHABLE("a symbol is no call");
 }
@@ -296,7 +308,8 @@ SymExpr operator-(const SymExpr& a, const SymExpr& b) {
 SymExpr SymExpr::operator-() const { return SymExpr() - *this; }
 
 SymExpr operator*(const SymExpr& a, const SymExpr& b) {
-  if (!b.node_) return a.node_ ? scale(a, b.constant_) : SymExpr(checked_mul(a.constant_, b.constant_));
+  if (!b.node_)
+    return a.node_ ? scale(a, b.constant_) : SymExpr(checked_mul(a.constant_, b.constant_));
   if (!a.node_) return scale(b, a.constant_);
   std::vector<Monomial> terms;
   for (const Monomial& x : a.node_->terms) {
@@ -370,8 +383,9 @@ std::optional<SymExpr::Linear> SymExpr::linear_in(Symbol symbol) const {
       rest.push_back(term);
     }
   }
-  return Linear{std::make_shared<const SymExpr>(std::move(coefficient)),
-                std::make_shared<const SymExpr>(SymNode::from_canonical(std::move(rest), constant_))};
+  return Linear{
+      std::make_shared<const SymExpr>(std::move(coefficient)),
+      std::make_shared<const SymExpr>(SymNode::from_canonical(std::move(rest), constant_))};
 }
 
 std::vector<SymExpr::Term> SymExpr::terms() const {

@@ -43,8 +43,9 @@ SymRange interval_add(SymRange a, SymRange b) {
 }
 
 SymRange interval_multiply(SymRange a, SymRange b) {
-  const auto [low, high] = std::minmax({multiply_ends(a.low, b.low), multiply_ends(a.low, b.high),
-                                        multiply_ends(a.high, b.low), multiply_ends(a.high, b.high)});
+  const auto [low, high] =
+      std::minmax({multiply_ends(a.low, b.low), multiply_ends(a.low, b.high),
+                   multiply_ends(a.high, b.low), multiply_ends(a.high, b.high)});
   return {low, high};
 }
 

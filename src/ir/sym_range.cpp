@@ -1,9 +1,9 @@
 // What ranges prove about expressions.
 //
-// Interval arithmetic alone loses that two terms move together, so a proof of e >= 0 also tries, in this
-// order: to put a loop variable at the end of its range at which e is least (i0*s1 + i1 <= s0*s1 - 1);
-// b*floordiv(x, b) = x - mod(x, b); and to measure every atom from its own lower end, which shows that
-// s0*s1 - s0 >= 0 when s0, s1 >= 1.
+// Interval arithmetic alone loses that two terms move together, so a proof of e >= 0 also tries, in
+// this order: to put a loop variable at the end of its range at which e is least (i0*s1 + i1 <=
+// s0*s1 - 1); b*floordiv(x, b) = x - mod(x, b); and to measure every atom from its own lower end,
+// which shows that s0*s1 - s0 >= 0 when s0, s1 >= 1.
 #include <algorithm>
 
 #include "ir/sym_expr.h"
@@ -19,11 +19,16 @@ SymRange atom_range(const SymAtom& atom, const SymRanges& ranges) {
   if (atom.kind == AtomKind::kSymbol) return ranges.get(atom.symbol);
   const SymRange a = atom.a.range(ranges), b = atom.b.range(ranges);
   switch (atom.kind) {
-    case AtomKind::kFloorDiv: return interval_floordiv(a, b);
-    case AtomKind::kMod: return interval_mod(a, b);
-    case AtomKind::kMin: return interval_min(a, b);
-    case AtomKind::kMax: return interval_max(a, b);
-    case AtomKind::kSymbol: break;
+    case AtomKind::kFloorDiv:
+      return interval_floordiv(a, b);
+    case AtomKind::kMod:
+      return interval_mod(a, b);
+    case AtomKind::kMin:
+      return interval_min(a, b);
+    case AtomKind::kMax:
+      return interval_max(a, b);
+    case AtomKind::kSymbol:
+      break;
   }
   return {};
 }
@@ -43,7 +48,8 @@ bool prove_at_loop_end(const SymExpr& e, const SymRanges& ranges, int depth) {
     if (extent == nullptr) continue;
     const auto linear = e.linear_in(symbol);
     if (!linear) continue;
-    if (prove(*linear->coefficient, ranges, depth - 1)) return prove(*linear->rest, ranges, depth - 1);
+    if (prove(*linear->coefficient, ranges, depth - 1))
+      return prove(*linear->rest, ranges, depth - 1);
     if (prove(-*linear->coefficient, ranges, depth - 1)) {
       return prove(*linear->coefficient * (*extent - 1) + *linear->rest, ranges, depth - 1);
     }
@@ -61,14 +67,16 @@ bool prove_without_floordiv(const SymExpr& e, const SymRanges& ranges, int depth
       factor.atoms.erase(factor.atoms.begin() + static_cast<std::ptrdiff_t>(i));
       const Division by_divisor = divide(monomial_expr(factor), atom.b);
       if (by_divisor.remainder != SymExpr() || by_divisor.quotient == SymExpr()) continue;
-      const SymExpr replaced = e - monomial_expr(term) + by_divisor.quotient * (atom.a - mod(atom.a, atom.b));
+      const SymExpr replaced =
+          e - monomial_expr(term) + by_divisor.quotient * (atom.a - mod(atom.a, atom.b));
       if (prove(replaced, ranges, depth - 1)) return true;
     }
   }
   return false;
 }
 
-// e with every atom x written as low(x) + x', as a formal polynomial in the x' (which keep x's atom).
+// e with every atom x written as low(x) + x', as a formal polynomial in the x' (which keep x's
+// atom).
 SymExpr measured_from_lower_ends(const SymExpr& e, const SymRanges& ranges) {
   SymExpr sum(SymNode::constant_of(e));
   for (const Monomial& term : SymNode::terms_of(e)) {
@@ -137,7 +145,8 @@ void SymRanges::set(Symbol symbol, SymRange range) { entry(symbol).range = range
 void SymRanges::set_extent(Symbol symbol, const SymExpr& extent) {
   const std::int64_t high = extent.range(*this).high;
   Entry& changed = entry(symbol);
-  changed.range = {0, high == SymRange::kPositiveInfinity ? high : std::max<std::int64_t>(high - 1, 0)};
+  changed.range = {
+      0, high == SymRange::kPositiveInfinity ? high : std::max<std::int64_t>(high - 1, 0)};
   changed.extent = std::make_shared<const SymExpr>(extent);
 }
 

@@ -21,7 +21,8 @@ bool proven_in(const SymExpr& e, const SymExpr& end, const SymRanges& ranges) { 
 }
 
 // a == q*b + r with 0 <= r < b.
-std::optional<Division> divide_by_ranges(const SymExpr& a, const SymExpr& b, const SymRanges& ranges) {
+std::optional<Division> divide_by_ranges(const SymExpr& a, const SymExpr& b,
+                                         const SymRanges& ranges) {
   Division division = divide(a, b);
   if (proven_in(division.remainder, b, ranges)) return division;
   const auto divisor = b.as_constant();
@@ -48,7 +49,8 @@ std::optional<Split> split_by(const Monomial& g, const SymExpr& a, const Monomia
   const Division division = divide(a, split.factor);
   split.multiple = division.quotient;
   split.rest = division.remainder;
-  if (split.multiple == SymExpr() || !proven_in(split.rest, split.factor, ranges)) return std::nullopt;
+  if (split.multiple == SymExpr() || !proven_in(split.rest, split.factor, ranges))
+    return std::nullopt;
   if (!proven_nonnegative(split.divisor - 1, ranges)) return std::nullopt;
   return split;
 }
@@ -91,7 +93,8 @@ SymExpr simplify_mod(const SymExpr& a, const SymExpr& b, const SymRanges& ranges
   return mod(a, b);
 }
 
-SymExpr simplify_extremum(AtomKind kind, const SymExpr& a, const SymExpr& b, const SymRanges& ranges) {
+SymExpr simplify_extremum(AtomKind kind, const SymExpr& a, const SymExpr& b,
+                          const SymRanges& ranges) {
   if (const auto le = known_le(a, b, ranges)) return (kind == AtomKind::kMin) == *le ? a : b;
   if (const auto ge = known_le(b, a, ranges)) return (kind == AtomKind::kMin) == *ge ? b : a;
   return apply_call(kind, a, b);
@@ -101,11 +104,15 @@ SymExpr simplify_atom(const AtomPtr& atom, const SymRanges& ranges) {
   if (atom->kind == AtomKind::kSymbol) return atom_expr(atom);
   const SymExpr a = simplify(atom->a, ranges), b = simplify(atom->b, ranges);
   switch (atom->kind) {
-    case AtomKind::kFloorDiv: return b == SymExpr() ? atom_expr(atom) : simplify_floordiv(a, b, ranges);
-    case AtomKind::kMod: return b == SymExpr() ? atom_expr(atom) : simplify_mod(a, b, ranges);
+    case AtomKind::kFloorDiv:
+      return b == SymExpr() ? atom_expr(atom) : simplify_floordiv(a, b, ranges);
+    case AtomKind::kMod:
+      return b == SymExpr() ? atom_expr(atom) : simplify_mod(a, b, ranges);
     case AtomKind::kMin:
-    case AtomKind::kMax: return simplify_extremum(atom->kind, a, b, ranges);
-    case AtomKind::kSymbol: break;
+    case AtomKind::kMax:
+      return simplify_extremum(atom->kind, a, b, ranges);
+    case AtomKind::kSymbol:
+      break;
   }
   return atom_expr(atom);
 }

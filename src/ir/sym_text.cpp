@@ -8,7 +8,8 @@
 namespace triptych::ir {
 namespace {
 
-constexpr int kMaxNesting = 200;  // of parentheses and calls, so that hostile text cannot exhaust the stack
+constexpr int kMaxNesting =
+    200;  // of parentheses and calls, so that hostile text cannot exhaust the stack
 
 void print_atom(const SymAtom& atom, std::string& out);
 

@@ -10,11 +10,13 @@ namespace {
 
 struct TargetTable {
   std::shared_mutex mutex;
-  std::unordered_map<std::string_view, std::unique_ptr<Target>> targets;  // keys point into the targets
+  std::unordered_map<std::string_view, std::unique_ptr<Target>>
+      targets;  // keys point into the targets
 };
 
 TargetTable& table() {
-  static auto* const the_table = new TargetTable();  // never destroyed: targets live for the process
+  static auto* const the_table =
+      new TargetTable();  // never destroyed: targets live for the process
   return *the_table;
 }
 

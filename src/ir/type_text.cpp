@@ -34,9 +34,15 @@ struct TypePrinter {
   void operator()(const TensorType& type) const { append_tensor_type(type, out); }
   void operator()(const ScalarValueType& type) const {
     switch (type.kind) {
-      case ScalarValueType::Kind::kInt: out += "int"; break;
-      case ScalarValueType::Kind::kFloat: out += "float"; break;
-      case ScalarValueType::Kind::kBool: out += "bool"; break;
+      case ScalarValueType::Kind::kInt:
+        out += "int";
+        break;
+      case ScalarValueType::Kind::kFloat:
+        out += "float";
+        break;
+      case ScalarValueType::Kind::kBool:
+        out += "bool";
+        break;
     }
     if (type.expr) {
       out += '(';

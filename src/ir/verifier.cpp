@@ -1,16 +1,20 @@
 // Invariants. Every graph:
-//   1. A node's arguments, and the values of outputs and mutations, are inputs, constants or results of
+//   1. A node's arguments, and the values of outputs and mutations, are inputs, constants or
+//   results of
 //      earlier nodes.
-//   2. A result names its node and its place among the node's results; inputs and constants name no node.
+//   2. A result names its node and its place among the node's results; inputs and constants name no
+//   node.
 //   3. Value names are unique and not empty; so are the names of constants.
 //   4. A tensor type has as many strides as sizes; no size is negative.
 //   5. Every symbol in types, arguments and guards is declared, once, with low <= hint <= high.
-//   6. Outputs and mutations name inputs and outputs that exist. A view of an output, or the same object as an
+//   6. Outputs and mutations name inputs and outputs that exist. A view of an output, or the same
+//   object as an
 //      output, is not itself; an output of another kind than kLiteral has a value or an input.
 // Captured graphs (C1):
 //   7. A target is a public dotted name: no "<locals>", no lambda, no empty part.
 // Normalized graphs (C2):
-//   8. A target has a schema, and the node one argument per argument of it, of a fitting type; no keywords.
+//   8. A target has a schema, and the node one argument per argument of it, of a fitting type; no
+//   keywords.
 //   9. A node has as many results as its schema's returns (a returned list counts as any number).
 //  10. No node mutates its inputs.
 //  11. Every node is in the declared op set (VerifyOptions::allowed).
@@ -52,9 +56,9 @@ class Verifier {
 
  private:
   void report(int invariant, std::string message, std::string location = {}) {
-    errors_.push_back(internal_error("verify." + std::to_string(invariant),
-                                     "invariant " + std::to_string(invariant) + ": " + std::move(message),
-                                     std::move(location)));
+    errors_.push_back(internal_error(
+        "verify." + std::to_string(invariant),
+        "invariant " + std::to_string(invariant) + ": " + std::move(message), std::move(location)));
   }
 
   std::string name(ValueId id) const {
@@ -63,7 +67,8 @@ class Verifier {
   }
 
   std::string describe(const Node& node) const {
-    std::string out = node.results.empty() ? std::string("call") : name(node.results.front()) + " =";
+    std::string out =
+        node.results.empty() ? std::string("call") : name(node.results.front()) + " =";
     return out + " " + (node.target != nullptr ? node.target->name : "(no target)");
   }
 
@@ -73,8 +78,8 @@ class Verifier {
         report(5, "the symbol " + symbol.name.str() + " is declared twice");
       }
       if (symbol.hint < symbol.low || symbol.hint > symbol.high) {
-        report(5, "the symbol " + symbol.name.str() + " has the hint " + std::to_string(symbol.hint) +
-                      " outside its range");
+        report(5, "the symbol " + symbol.name.str() + " has the hint " +
+                      std::to_string(symbol.hint) + " outside its range");
       }
     }
     ranges_ = graph_.ranges();
@@ -91,12 +96,15 @@ class Verifier {
 
   void tensor_type(const TensorType& type, const std::string& where, const std::string& location) {
     if (type.sizes.size() != type.strides.size()) {
-      report(4, where + ": found " + std::to_string(type.strides.size()) + " strides, expected " +
-                    std::to_string(type.sizes.size()), location);
+      report(4,
+             where + ": found " + std::to_string(type.strides.size()) + " strides, expected " +
+                 std::to_string(type.sizes.size()),
+             location);
     }
     for (const SymExpr& size : type.sizes) {
       declared(size, where, location);
-      if (size.range(ranges_).high < 0) report(4, where + ": the size " + size.str() + " is negative", location);
+      if (size.range(ranges_).high < 0)
+        report(4, where + ": the size " + size.str() + " is negative", location);
     }
     for (const SymExpr& stride : type.strides) declared(stride, where, location);
     declared(type.storage_offset, where, location);
@@ -124,7 +132,8 @@ class Verifier {
 
   void leaf(ValueId id, const std::string& where) {
     if (!exists(id, where)) return;
-    if (graph_.value(id).producer.valid()) report(2, where + ": " + name(id) + " is also the result of a node");
+    if (graph_.value(id).producer.valid())
+      report(2, where + ": " + name(id) + " is also the result of a node");
     value(id, where, {});
   }
 
@@ -156,7 +165,8 @@ class Verifier {
     for (std::size_t i = 0; i < node.results.size(); ++i) result(id, i, where, location);
   }
 
-  void result(NodeId node_id, std::size_t i, const std::string& where, const std::string& location) {
+  void result(NodeId node_id, std::size_t i, const std::string& where,
+              const std::string& location) {
     const ValueId id = graph_.node(node_id).results[i];
     if (!exists(id, where)) return;
     const Value& made = graph_.value(id);
@@ -170,8 +180,10 @@ class Verifier {
     const std::string& target = node.target->name;
     const bool has_empty_part = target.empty() || target.front() == '.' || target.back() == '.' ||
                                 target.find("..") != std::string::npos;
-    if (has_empty_part || target.find('.') == std::string::npos || target.find('<') != std::string::npos) {
-      report(7, where + ": found the target '" + target + "', expected a public dotted name", location);
+    if (has_empty_part || target.find('.') == std::string::npos ||
+        target.find('<') != std::string::npos) {
+      report(7, where + ": found the target '" + target + "', expected a public dotted name",
+             location);
     }
   }
 
@@ -183,13 +195,16 @@ class Verifier {
     const Schema& schema = *node.target->schema;
     if (!node.kwargs.empty()) report(8, where + ": has keyword arguments", location);
     if (node.args.size() != schema.arguments.size()) {
-      report(8, where + ": found " + std::to_string(node.args.size()) + " arguments, expected " +
-                    std::to_string(schema.arguments.size()) + " for " + schema.str(), location);
+      report(8,
+             where + ": found " + std::to_string(node.args.size()) + " arguments, expected " +
+                 std::to_string(schema.arguments.size()) + " for " + schema.str(),
+             location);
     } else {
       for (std::size_t i = 0; i < node.args.size(); ++i) {
         const SchemaArgument& expected = schema.arguments[i];
         if (fits(graph_, node.args[i], expected.type)) continue;
-        report(8, where + ": the argument '" + expected.name + "' does not fit " + schema.str(), location);
+        report(8, where + ": the argument '" + expected.name + "' does not fit " + schema.str(),
+               location);
       }
     }
     result_count(node, schema, where, location);
@@ -205,8 +220,10 @@ class Verifier {
       if (returned.type.list) return;
     }
     if (node.results.size() == schema.returns.size()) return;
-    report(9, where + ": found " + std::to_string(node.results.size()) + " results, expected " +
-                  std::to_string(schema.returns.size()), location);
+    report(9,
+           where + ": found " + std::to_string(node.results.size()) + " results, expected " +
+               std::to_string(schema.returns.size()),
+           location);
   }
 
   void output(std::size_t i) {
@@ -221,7 +238,8 @@ class Verifier {
                     std::to_string(graph_.inputs().size()));
     }
     if (of_output && (output.index >= graph_.outputs().size() || output.index == i)) {
-      report(6, where + ": found output " + std::to_string(output.index) + ", expected another output");
+      report(6, where + ": found output " + std::to_string(output.index) +
+                    ", expected another output");
     }
     if (output.kind == Kind::kViewOfInput || output.kind == Kind::kViewOfOutput) {
       tensor_type(output.view, where, {});
@@ -230,7 +248,8 @@ class Verifier {
     if (output.kind == Kind::kFresh && !output.value.valid()) report(6, where + ": has no value");
     if (graph_.level() != Level::kNormalized || output.kind != Kind::kFresh) return;
     for (const Input& input : graph_.inputs()) {
-      if (input.value == output.value) report(12, where + ": the fresh output " + name(output.value) + " is an input");
+      if (input.value == output.value)
+        report(12, where + ": the fresh output " + name(output.value) + " is an input");
     }
   }
 

@@ -84,7 +84,9 @@ def check_row(op: str, row: object) -> None:
             raise TableError(f"unknown tag {tag!r}, expected one of {', '.join(TAGS)}")
     lowerings = [key for key in ("lower", "expr", "no_lowering") if row.get(key)]
     if len(lowerings) > 1 or not (lowerings or row.get("decompose")):
-        raise TableError(f"has {lowerings or 'nothing'}, expected one of 'lower', 'expr', 'no_lowering'")
+        raise TableError(
+            f"has {lowerings or 'nothing'}, expected one of 'lower', 'expr', 'no_lowering'"
+        )
 
 
 def read_tables(paths: list[Path]) -> dict[str, dict]:

@@ -24,8 +24,9 @@ const OpInfo& info(Op op) { return rows()[static_cast<std::size_t>(op)]; }
 
 const OpInfo* find(std::string_view name) {
   const auto table = rows();
-  const auto row = std::lower_bound(table.begin(), table.end(), name,
-                                    [](const OpInfo& info, std::string_view key) { return info.name < key; });
+  const auto row =
+      std::lower_bound(table.begin(), table.end(), name,
+                       [](const OpInfo& info, std::string_view key) { return info.name < key; });
   return row != table.end() && row->name == name ? &*row : nullptr;
 }
 
@@ -39,8 +40,9 @@ const ir::Target* target(Op op) {
   auto& slot = targets[static_cast<std::size_t>(op)];
   if (const ir::Target* known = slot.load(std::memory_order_acquire)) return known;
   const OpInfo& row = info(op);
-  const ir::Target* made = ir::intern_target(
-      row.name, std::make_shared<const ir::Schema>(parsed_schema(row.schema)), static_cast<int>(op));
+  const ir::Target* made =
+      ir::intern_target(row.name, std::make_shared<const ir::Schema>(parsed_schema(row.schema)),
+                        static_cast<int>(op));
   slot.store(made, std::memory_order_release);
   return made;
 }

@@ -17,9 +17,12 @@ Status status_of(const OpInfo& row) {
 
 std::string_view detail_of(const OpInfo& row) {
   switch (status_of(row)) {
-    case Status::kDecomposed: return row.decomposition;
-    case Status::kExternal: return row.no_lowering;
-    case Status::kLowered: return row.expression.empty() ? row.lowering : row.expression;
+    case Status::kDecomposed:
+      return row.decomposition;
+    case Status::kExternal:
+      return row.no_lowering;
+    case Status::kLowered:
+      return row.expression.empty() ? row.lowering : row.expression;
   }
   TRIPTYCH_UNREACHABLE("a status");
 }
@@ -41,7 +44,10 @@ std::string status_page() {
   for (std::size_t i = 0; i < kNames.size(); ++i) {
     page += (i == 0 ? " " : ", ") + std::to_string(counts[i]) + " " + std::string(kNames[i]);
   }
-  return page + ". Every other op is called as it is.\n\n| op | set | status | how |\n|---|---|---|---|\n" + rows;
+  return page +
+         ". Every other op is called as it is.\n\n| op | set | status | how "
+         "|\n|---|---|---|---|\n" +
+         rows;
 }
 
 }  // namespace triptych::ops

@@ -12,7 +12,8 @@ std::string Error::describe() const {
 }
 
 Error user_error(std::string code, std::string message, std::string location, std::string hint) {
-  return {ErrorKind::kUser, std::move(code), std::move(message), std::move(location), std::move(hint)};
+  return {ErrorKind::kUser, std::move(code), std::move(message), std::move(location),
+          std::move(hint)};
 }
 
 Error unsupported(std::string code, std::string message, std::string location, std::string hint) {
@@ -20,13 +21,15 @@ Error unsupported(std::string code, std::string message, std::string location, s
           std::move(hint)};
 }
 
-Error internal_error(std::string code, std::string message, std::string location, std::string hint) {
+Error internal_error(std::string code, std::string message, std::string location,
+                     std::string hint) {
   return {ErrorKind::kInternal, std::move(code), std::move(message), std::move(location),
           std::move(hint)};
 }
 
 void check_failed(const char* file, int line, const char* condition, std::string_view message) {
-  std::string text = std::string(file) + ":" + std::to_string(line) + ": check failed: " + condition;
+  std::string text =
+      std::string(file) + ":" + std::to_string(line) + ": check failed: " + condition;
   if (!message.empty()) text += ": " + std::string(message);
   throw InternalError(text);
 }

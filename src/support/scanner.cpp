@@ -96,7 +96,8 @@ Result<std::int64_t> Scanner::integer() {
 
 Result<double> Scanner::number() {
   if (accept("nan")) {
-    if (!text_.substr(position_).starts_with(":0x")) return std::numeric_limits<double>::quiet_NaN();
+    if (!text_.substr(position_).starts_with(":0x"))
+      return std::numeric_limits<double>::quiet_NaN();
     position_ += 3;
     std::uint64_t bits = 0;
     const char* begin = text_.data() + position_;
@@ -163,7 +164,8 @@ std::string_view Scanner::rest_of_line() {
 }
 
 bool Scanner::line_ended() {
-  while (position_ < text_.size() && text_[position_] != '\n' && is_blank(text_[position_])) ++position_;
+  while (position_ < text_.size() && text_[position_] != '\n' && is_blank(text_[position_]))
+    ++position_;
   return position_ == text_.size() || text_[position_] == '\n';
 }
 

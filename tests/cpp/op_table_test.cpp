@@ -27,7 +27,8 @@ TEST_CASE("rows are sorted and sane") {
     CHECK(before < row.name);
     before = row.name;
     CHECK(&info(row.op) == &row);
-    const int lowerings = !row.expression.empty() + !row.lowering.empty() + !row.no_lowering.empty();
+    const int lowerings =
+        !row.expression.empty() + !row.lowering.empty() + !row.no_lowering.empty();
     CHECK((lowerings == 1 || (lowerings == 0 && !row.decomposition.empty())));
     CHECK(row.has(Tag::kHasOut) == !row.out_schema.empty());
   }

@@ -12,8 +12,10 @@ using namespace triptych;
 namespace {
 
 ir::Graph parsed(std::string_view body) {
-  const std::string text = "graph g normalized {\n  op passes_test::log(Tensor x) -> Tensor\n"
-                           "  %x: f32[4] = input.user(\"x\")\n" + std::string(body) + "}";
+  const std::string text =
+      "graph g normalized {\n  op passes_test::log(Tensor x) -> Tensor\n"
+      "  %x: f32[4] = input.user(\"x\")\n" +
+      std::string(body) + "}";
   auto graph = ops::parse_graph(text);
   REQUIRE_MESSAGE(graph.ok(), (graph.ok() ? std::string() : graph.error().message));
   return std::move(graph).value();
@@ -40,7 +42,8 @@ TEST_CASE("dead code: chains nobody reads go, random and custom ops stay") {
   output %k
 )");
   REQUIRE(ops::dead_code_elimination(graph).ok());
-  CHECK(targets(graph) == "aten.exp.default aten.rand_like.default passes_test.log.default aten.sin.default ");
+  CHECK(targets(graph) ==
+        "aten.exp.default aten.rand_like.default passes_test.log.default aten.sin.default ");
 }
 
 TEST_CASE("dead code: values written back to inputs are read") {
@@ -88,7 +91,8 @@ TEST_CASE("a toy pass is registered without an edit in the core") {
   registry.add({"reverse_adds", "swaps the operands of additions", [](ir::Graph& graph) -> Status {
                   for (const ir::NodeId id : graph.order()) {
                     ir::Node& node = graph.node(id);
-                    if (node.target == ops::target(ops::Op::kAdd_Tensor)) std::swap(node.args[0], node.args[1]);
+                    if (node.target == ops::target(ops::Op::kAdd_Tensor))
+                      std::swap(node.args[0], node.args[1]);
                   }
                   return Unit{};
                 }});

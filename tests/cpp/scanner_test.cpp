@@ -37,7 +37,8 @@ TEST_CASE("errors name line, column, what was found and what was expected") {
 }
 
 TEST_CASE("strings round-trip") {
-  for (const std::string text : {"", "plain", "a \"b\" \\ c", "line\nnext\ttab", "\x01\x7f\xc3\xa9"}) {
+  for (const std::string text :
+       {"", "plain", "a \"b\" \\ c", "line\nnext\ttab", "\x01\x7f\xc3\xa9"}) {
     const std::string quoted = quote(text);
     CHECK(Scanner(quoted, "test").quoted().value() == text);
     CHECK(quoted.find('\n') == std::string::npos);
@@ -49,7 +50,13 @@ TEST_CASE("strings round-trip") {
 
 TEST_CASE("floats round-trip to the bit") {
   std::mt19937_64 random(1);
-  std::vector<double> values{0.0, -0.0, 1.0, 0.1, 1e300, 5e-324, std::numeric_limits<double>::quiet_NaN(),
+  std::vector<double> values{0.0,
+                             -0.0,
+                             1.0,
+                             0.1,
+                             1e300,
+                             5e-324,
+                             std::numeric_limits<double>::quiet_NaN(),
                              -std::numeric_limits<double>::quiet_NaN(),
                              std::numeric_limits<double>::infinity(),
                              -std::numeric_limits<double>::infinity()};

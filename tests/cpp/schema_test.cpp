@@ -12,7 +12,8 @@ namespace {
 
 Schema parsed(std::string_view text) {
   auto schema = parse_schema(text);
-  REQUIRE_MESSAGE(schema.ok(), std::string(text), ": ", (schema.ok() ? std::string() : schema.error().message));
+  REQUIRE_MESSAGE(schema.ok(), std::string(text), ": ",
+                  (schema.ok() ? std::string() : schema.error().message));
   return std::move(schema).value();
 }
 
@@ -45,13 +46,17 @@ TEST_CASE("notation") {
            "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
            "aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
            "aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]",
-           "aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+           "aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor "
+           "indices)",
            "aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
            "aten::sum.dim_IntList(Tensor self, int[1]? dim, *, ScalarType? dtype=None) -> Tensor",
            "aten::_foreach_add_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()",
-           "aten::conv(Tensor input, Generator? generator=None, bool[3] mask=[True, False, True]) -> Tensor",
-           "my_lib::op(Tensor x, str mode=\"a b\", float eps=1e-05, float[]? scale=None) -> (Tensor, Tensor)",
-           "my_lib::object(__torch__.torch.classes.a.B x, Dict(str, Tensor) d, (Tensor, int) t) -> Any",
+           "aten::conv(Tensor input, Generator? generator=None, bool[3] mask=[True, False, True]) "
+           "-> Tensor",
+           "my_lib::op(Tensor x, str mode=\"a b\", float eps=1e-05, float[]? scale=None) -> "
+           "(Tensor, Tensor)",
+           "my_lib::object(__torch__.torch.classes.a.B x, Dict(str, Tensor) d, (Tensor, int) t) -> "
+           "Any",
        }) {
     CHECK(parsed(text).str() == text);
   }
@@ -72,7 +77,8 @@ TEST_CASE("defaults have the type of their argument") {
 }
 
 TEST_CASE("aliases and keyword-only arguments") {
-  const Schema schema = parsed("aten::copy_(Tensor(a!) self, Tensor src, *, bool x=False) -> Tensor(a!)");
+  const Schema schema =
+      parsed("aten::copy_(Tensor(a!) self, Tensor src, *, bool x=False) -> Tensor(a!)");
   CHECK(schema.mutates());
   CHECK(schema.arguments[0].written());
   CHECK(!schema.arguments[1].written());
@@ -91,6 +97,8 @@ TEST_CASE("mistakes are named") {
   CHECK(message("add(Tensor x) -> Tensor") ==
         "line 1, column 4: found '(', expected an operator name as 'namespace::name'");
   CHECK(message("a::b(Tensor x -> Tensor") == "line 1, column 15: found '-', expected ','");
-  CHECK(message("a::b(Tensor) -> Tensor") == "line 1, column 12: found ')', expected the argument's name");
-  CHECK(message("a::b(Tensor x) -> Tensor z") == "line 1, column 26: found 'z', expected the end of the schema");
+  CHECK(message("a::b(Tensor) -> Tensor") ==
+        "line 1, column 12: found ')', expected the argument's name");
+  CHECK(message("a::b(Tensor x) -> Tensor z") ==
+        "line 1, column 26: found 'z', expected the end of the schema");
 }

@@ -44,7 +44,8 @@ Bindings random_bindings(std::mt19937& random) {
 }
 
 std::optional<std::int64_t> evaluated(const SymExpr& e, const Bindings& bindings) {
-  return e.evaluate([&](Symbol symbol) -> std::optional<std::int64_t> { return bindings.at(symbol.str()); });
+  return e.evaluate(
+      [&](Symbol symbol) -> std::optional<std::int64_t> { return bindings.at(symbol.str()); });
 }
 
 // An expression as written, with an evaluator of its own.
@@ -64,15 +65,23 @@ std::int64_t floor_div(std::int64_t a, std::int64_t b) {
 std::int64_t value_of(const Tree& tree, const Bindings& bindings) {
   if (tree.op == 'c') return tree.value;
   if (tree.op == 'v') return bindings.at(tree.name);
-  const std::int64_t a = value_of(tree.operands[0], bindings), b = value_of(tree.operands[1], bindings);
+  const std::int64_t a = value_of(tree.operands[0], bindings),
+                     b = value_of(tree.operands[1], bindings);
   switch (tree.op) {
-    case '+': return a + b;
-    case '-': return a - b;
-    case '*': return a * b;
-    case '/': return floor_div(a, b);
-    case '%': return a - b * floor_div(a, b);
-    case 'm': return std::min(a, b);
-    default: return std::max(a, b);
+    case '+':
+      return a + b;
+    case '-':
+      return a - b;
+    case '*':
+      return a * b;
+    case '/':
+      return floor_div(a, b);
+    case '%':
+      return a - b * floor_div(a, b);
+    case 'm':
+      return std::min(a, b);
+    default:
+      return std::max(a, b);
   }
 }
 
@@ -82,13 +91,20 @@ SymExpr expr_of(const Tree& tree, bool swapped) {
   if (tree.op == 'v') return SymExpr::symbol(tree.name);
   const SymExpr a = expr_of(tree.operands[0], swapped), b = expr_of(tree.operands[1], swapped);
   switch (tree.op) {
-    case '+': return swapped ? b + a : a + b;
-    case '-': return swapped ? -b + a : a - b;
-    case '*': return swapped ? b * a : a * b;
-    case '/': return floordiv(a, b);
-    case '%': return mod(a, b);
-    case 'm': return swapped ? min(b, a) : min(a, b);
-    default: return swapped ? max(b, a) : max(a, b);
+    case '+':
+      return swapped ? b + a : a + b;
+    case '-':
+      return swapped ? -b + a : a - b;
+    case '*':
+      return swapped ? b * a : a * b;
+    case '/':
+      return floordiv(a, b);
+    case '%':
+      return mod(a, b);
+    case 'm':
+      return swapped ? min(b, a) : min(a, b);
+    default:
+      return swapped ? max(b, a) : max(a, b);
   }
 }
 
@@ -252,7 +268,9 @@ TEST_CASE("random expressions: every form has the value of what was written") {
       REQUIRE(evaluated(simple, bindings) == expected);
       REQUIRE(range.low <= expected);
       REQUIRE(expected <= range.high);
-      const auto bind = [&](Symbol symbol) { return std::optional(SymExpr(bindings.at(symbol.str()))); };
+      const auto bind = [&](Symbol symbol) {
+        return std::optional(SymExpr(bindings.at(symbol.str())));
+      };
       REQUIRE(e.substitute(bind) == SymExpr(expected));
     }
   }
@@ -265,7 +283,8 @@ TEST_CASE("random comparisons: what is known is true") {
   for (int round = 0; round < 2000; ++round) {
     const Tree left = random_tree(random, 2), right = random_tree(random, 2);
     const SymExpr a = expr_of(left, false), b = expr_of(right, false);
-    const auto le = known_le(a, b, ranges), lt = known_lt(a, b, ranges), eq = known_eq(a, b, ranges);
+    const auto le = known_le(a, b, ranges), lt = known_lt(a, b, ranges),
+               eq = known_eq(a, b, ranges);
     decided += le.has_value();
     CAPTURE(a.str());
     CAPTURE(b.str());
@@ -289,7 +308,8 @@ TEST_CASE("the order is total") {
       CHECK(SymExpr::compare(a, b) == -SymExpr::compare(b, a));
       CHECK((SymExpr::compare(a, b) == 0) == (a == b));
       for (const SymExpr& c : exprs) {
-        if (SymExpr::compare(a, b) < 0 && SymExpr::compare(b, c) < 0) REQUIRE(SymExpr::compare(a, c) < 0);
+        if (SymExpr::compare(a, b) < 0 && SymExpr::compare(b, c) < 0)
+          REQUIRE(SymExpr::compare(a, c) < 0);
       }
     }
   }
@@ -297,7 +317,8 @@ TEST_CASE("the order is total") {
 
 TEST_CASE("parse errors say where") {
   const auto message = [](std::string_view text) { return parse_sym_expr(text).error().message; };
-  CHECK(message("s0 +") == "line 1, column 5: found the end of the text, expected a symbolic integer");
+  CHECK(message("s0 +") ==
+        "line 1, column 5: found the end of the text, expected a symbolic integer");
   CHECK(message("s0 s1") == "line 1, column 4: found 's1', expected the end of the expression");
   CHECK(message("floordiv(s0, 0)") == "line 1, column 13: the divisor is zero");
   CHECK(message("9223372036854775807*2") == "line 1, column 1: this expression overflows 64 bits");

@@ -15,8 +15,8 @@ struct Ran {
 };
 
 Ran run(const std::string& arguments) {
-  const std::string command = "cd " + triptych::testing::golden_folder() + "/triptych_opt && " + TRIPTYCH_OPT +
-                              " " + arguments + " 2>&1";
+  const std::string command = "cd " + triptych::testing::golden_folder() + "/triptych_opt && " +
+                              TRIPTYCH_OPT + " " + arguments + " 2>&1";
   Ran ran;
   FILE* pipe = popen(command.c_str(), "r");
   REQUIRE(pipe != nullptr);
@@ -31,7 +31,8 @@ Ran run(const std::string& arguments) {
 }  // namespace
 
 TEST_CASE("passes by name, verified") {
-  const Ran ran = run("--verify --pass common_subexpression_elimination,dead_code_elimination graph.txt");
+  const Ran ran =
+      run("--verify --pass common_subexpression_elimination,dead_code_elimination graph.txt");
   CHECK(ran.status == 0);
   triptych::testing::check_golden("triptych_opt/graph_after_passes.txt", ran.output);
 }
@@ -59,7 +60,9 @@ TEST_CASE("mistakes on the command line") {
   CHECK(run("").status == 2);
   CHECK(run("--unknown graph.txt").status == 2);
   CHECK(run("--list").output.find("dead_code_elimination: ") != std::string::npos);
-  CHECK(run("--pass nothing graph.txt").output == "triptych-opt: no pass is called 'nothing'; see --list [opt.pass]\n");
+  CHECK(run("--pass nothing graph.txt").output ==
+        "triptych-opt: no pass is called 'nothing'; see --list [opt.pass]\n");
   CHECK(run("--pass dead_code_elimination kernel.txt").status == 1);
-  CHECK(run("no_such_file.txt").output == "triptych-opt: no_such_file.txt: cannot be read [graph.file]\n");
+  CHECK(run("no_such_file.txt").output ==
+        "triptych-opt: no_such_file.txt: cannot be read [graph.file]\n");
 }

@@ -51,7 +51,8 @@ int fail(const triptych::Error& error) {
 
 bool verified(const triptych::opt::Contents& contents, std::string_view when) {
   const auto errors = triptych::opt::verify(contents);
-  for (const auto& error : errors) std::cerr << "triptych-opt: " << when << ": " << error.describe() << '\n';
+  for (const auto& error : errors)
+    std::cerr << "triptych-opt: " << when << ": " << error.describe() << '\n';
   return errors.empty();
 }
 
@@ -66,7 +67,8 @@ int main(int argc, char** argv) {
   }
   const opt::PassRegistry registry = opt::built_in_passes();
   if (arguments.list) {
-    for (const auto& pass : registry.passes()) std::cout << pass.name << ": " << pass.summary << '\n';
+    for (const auto& pass : registry.passes())
+      std::cout << pass.name << ": " << pass.summary << '\n';
     return 0;
   }
   auto contents = opt::read_text_file(arguments.file);
@@ -75,8 +77,10 @@ int main(int argc, char** argv) {
   for (const std::string& name : arguments.passes) {
     const opt::GraphPass* pass = registry.find(name);
     auto* graph = std::get_if<ir::Graph>(&contents.value());
-    if (pass == nullptr) return fail(user_error("opt.pass", "no pass is called '" + name + "'; see --list"));
-    if (graph == nullptr) return fail(user_error("opt.pass", name + " runs on graphs, found kernels"));
+    if (pass == nullptr)
+      return fail(user_error("opt.pass", "no pass is called '" + name + "'; see --list"));
+    if (graph == nullptr)
+      return fail(user_error("opt.pass", name + " runs on graphs, found kernels"));
     const Status status = pass->run(*graph);
     if (!status.ok()) return fail(status.error());
     if (arguments.verify && !verified(contents.value(), "after " + name)) return 1;

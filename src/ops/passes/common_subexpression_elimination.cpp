@@ -9,7 +9,8 @@
 namespace triptych::ops {
 namespace {
 
-// Equal keys: equal target, arguments and result types. Types differ where the shapes' expressions do.
+// Equal keys: equal target, arguments and result types. Types differ where the shapes' expressions
+// do.
 std::string key_of(const ir::Graph& graph, const ir::Node& node) {
   std::string key = node.target->name;
   for (const ir::Argument& argument : node.args) {
