@@ -1,4 +1,4 @@
-"""What Triptych raises. Each error carries a short stable reason code, the user's source line and a hint."""
+"""What Triptych raises: a short stable reason code, the user's source line, a hint."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class UserError(TriptychError, ValueError):
 
 
 class UnsupportedError(TriptychError, NotImplementedError):
-    """The program is right, but this part of it cannot be compiled: it runs one level below instead."""
+    """The program is right, but part of it cannot be compiled and runs one level below."""
 
 
 class InternalError(TriptychError, RuntimeError):

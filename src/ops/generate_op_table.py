@@ -1,4 +1,4 @@
-"""Turns table/*.toml into op_enum.h and op_rows.cpp. Run by the build; needs only the standard library.
+"""Turns table/*.toml into op_enum.h and op_rows.cpp, as a step of the build.
 
 An entry is a table named after the op:
 
@@ -57,7 +57,7 @@ def qualified_name(schema: str) -> str:
 
 
 def enumerator(op: str) -> str:
-    """`aten.add.Tensor` is `kAdd_Tensor`, `aten.relu.default` is `kRelu`, `prims.x.default` `kPrims_x`."""
+    """`aten.add.Tensor` gives `kAdd_Tensor`, `aten.relu.default` gives `kRelu`."""
     namespace, name, overload = op.split(".")
     words = ([] if namespace == "aten" else [namespace]) + [name]
     words += [] if overload == "default" else [overload]
@@ -66,7 +66,7 @@ def enumerator(op: str) -> str:
 
 
 def check_row(op: str, row: object) -> None:
-    """Raises unless the row has known columns of the right types and says why it has no lowering."""
+    """Raises unless the columns are known, of the right types, and the lowering is one."""
     if not isinstance(row, dict):
         raise TableError("expected an op's table")
     for key, value in row.items():
