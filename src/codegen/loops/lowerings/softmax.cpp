@@ -50,9 +50,11 @@ Status softmax(LoweringContext& context, bool safe) {
     if (kept) builder.store_local(*kept, index[s.dim], e);
     return e;
   });
+  // One division for the row: the sum lies between 1 and the length, and a division costs as much as an exponential.
+  const ScalarId scale = builder.unary(ScalarOp::kReciprocal, sum);
   const std::vector<SymExpr> index = open_pass(builder, s.row);
   const ScalarId e = kept ? builder.load_local(*kept, index[s.dim]) : exponential(index);
-  ScalarId result = builder.binary(ScalarOp::kDiv, e, sum);
+  ScalarId result = builder.binary(ScalarOp::kMul, e, scale);
   if (safe) {
     // A row of -inf alone gives 0 instead of NaN.
     const ScalarId empty = builder.binary(ScalarOp::kEq, maximum, builder.constant(s.compute, -HUGE_VAL));

@@ -103,7 +103,9 @@ std::string exp_of(Ops& ops, const Traits& traits, const std::string& argument) 
     x = ops.select(ops.fcmp("uno", argument, argument), ops.constant(0), x);
   }
   const Ln2& ln2 = is_double ? kLn2F64 : kLn2F32;
-  std::string n = ops.intrinsic("llvm.roundeven", {ops.binary("fmul", x, ops.constant(kLog2E))});
+  // Adding 1.5 * 2^23 (2^52) rounds to a whole number, as |n| is small.
+  std::string shift = ops.constant(is_double ? 6755399441055744.0 : 12582912.0);
+  std::string n = ops.binary("fsub", ops.fma(x, ops.constant(kLog2E), shift), shift);
   std::string r = ops.fma(n, ops.constant(-ln2.high), x);
   r = ops.fma(n, ops.constant(-ln2.low), r);
   std::string q =
