@@ -18,8 +18,9 @@ ROOT = Path(__file__).resolve().parents[2]
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "-q"]
-    # Warnings as errors like the tests' own build: with ccache most of it is there already.
-    command += ["-C", "cmake.define.TRIPTYCH_WERROR=ON"]
+    # The flags of the tests' own build: with ccache most of it is there already.
+    strict = "ON" if os.environ.get("CI") == "true" else "OFF"
+    command += ["-C", f"cmake.define.TRIPTYCH_WERROR={strict}"]
     subprocess.run([*command, "-w", str(folder), str(ROOT)], check=True)
     (path,) = folder.glob("triptych-*.whl")
     return path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from environment import (
@@ -35,6 +36,8 @@ def configure(env: Environment, preset: str, build_dir: Path, *extra: str) -> No
     """Runs CMake when its command line changed; ninja runs it again by itself when files change."""
     command = ["cmake", "--preset", preset, "-B", str(build_dir)]
     command += [f"-DPython_EXECUTABLE={env.python}", f"-DPython3_EXECUTABLE={env.python}", *extra]
+    # Warnings are errors where nobody reads them.
+    command.append(f"-DTRIPTYCH_WERROR={'ON' if os.environ.get('CI') == 'true' else 'OFF'}")
     if include := doctest_include(env):
         command.append(f"-DCMAKE_INCLUDE_PATH={include}")
     stamp = build_dir / ".triptych-configured"

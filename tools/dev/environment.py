@@ -14,12 +14,18 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-# For ccache, where the user has not set them: precompiled headers, entries that checkouts share.
-CCACHE = {
-    "CCACHE_SLOPPINESS": "pch_defines,time_macros,include_file_mtime,include_file_ctime",
-    "CCACHE_BASEDIR": str(ROOT),
-    "CCACHE_NOHASHDIR": "1",
-}
+def ccache_settings() -> dict[str, str]:
+    """Precompiled headers, and entries that checkouts share; nothing where ccache is set up."""
+    if not shutil.which("ccache"):
+        return {}
+    query = ["ccache", "--get-config", "base_dir"]
+    if subprocess.run(query, capture_output=True, text=True, check=False).stdout.strip():
+        return {}
+    return {
+        "CCACHE_SLOPPINESS": "pch_defines,time_macros,include_file_mtime,include_file_ctime",
+        "CCACHE_BASEDIR": str(ROOT),
+        "CCACHE_NOHASHDIR": "1",
+    }
 
 
 class Failed(Exception):
@@ -39,7 +45,7 @@ class Environment:
     def variables(self, **extra: str) -> dict[str, str]:
         folders = [self.venv / "bin", *self.layers(), os.environ.get("PATH", "")]
         path = os.pathsep.join(str(folder) for folder in folders)
-        return {**CCACHE, **os.environ, "PATH": path, "VIRTUAL_ENV": str(self.venv), **extra}
+        return {**ccache_settings(), **os.environ, "PATH": path, "VIRTUAL_ENV": str(self.venv), **extra}
 
     def layers(self) -> list[Path]:
         """The programs of environments that this one shows through a .pth file."""
