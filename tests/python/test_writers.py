@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import pytest
 import torch
-from kernel_harness import DTYPES, Case, check
+from kernel_harness import DTYPES, Case, build, check, reference, renamed, run
 from triptych import _C
 
 INTEGERS = ("u8", "i8", "i16", "i32", "i64")
@@ -398,3 +398,33 @@ def test_streams_of_mixed_index() -> None:
 }
 """
     check([Case(text, [], [(torch.float32, 670), (torch.int64, 670)], end=10)])
+
+
+STREAM = """kernel stream(in %x: f32[1000], out %y: f32[1001], out %z: bf16[1000]) {
+  for i0 in 1000 parallel vector(16) unroll(2) {
+    v0 = load %x[i0]
+    v1 = const 2.0 : f32
+    v2 = mul v0, v1
+    store %y[i0 + OFFSET], v2
+    v3 = cast v0 : bf16
+    store %z[i0], v3
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("offset", [0, 1])
+def test_streaming_stores(offset: int) -> None:
+    case = Case(
+        STREAM.replace("OFFSET", str(offset)),
+        [torch.randn(1000)],
+        [(torch.float32, 1001), (torch.bfloat16, 1000)],
+        end=1000,
+        chunks=3,
+    )
+    renamed([case])
+    reference(case)
+    text = _C.write_kernels([case.text], "llvm", vector_bytes=64, streaming_store_bytes=4000)["text"]
+    assert text.count("!nontemporal") == 2, "two groups of %y; %z is too small"
+    library = build([case], "llvm", streaming_store_bytes=4000)
+    run(case, library.addresses[case.entry()], "llvm streaming")

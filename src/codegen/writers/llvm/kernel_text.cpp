@@ -48,6 +48,8 @@ class Writer {
   FunctionText run() {
     enter();
     body(scope_.kernel.body);
+    // Stores past the caches are ordered by a fence only.
+    if (!scope_.streamed.empty()) code_.here() += "  fence seq_cst\n";
     code_.here() += "  ret void\n";
     for (int failure : failures_) {
       code_.here() += cat("fail", num(failure), ":\n  store i32 ", num(failure), ", ptr %error, align 4\n  ret void\n");
@@ -398,8 +400,68 @@ class Writer {
     return last;
   }
 
-  // Vectors without a mask from begin to end, a positive multiple of width * unroll apart.
+  // Outputs of the loop that are too large for the caches, written vector by vector.
+  std::vector<const Store*> large_stores(const Loop& loop) const {
+    std::vector<const Store*> found;
+    std::int64_t least = scope_.traits.streaming_store_bytes;
+    if (least == 0 || !loop.reductions.empty()) return found;
+    for (const Statement& statement : loop.body) {
+      if (std::holds_alternative<Loop>(statement.data)) return {};
+      const auto* store_ = std::get_if<Store>(&statement.data);
+      if (store_ == nullptr) continue;
+      const loops::Buffer& buffer = scope_.kernel.buffers[store_->buffer];
+      auto extent = buffer.extent.as_constant();
+      auto linear = store_->index.linear_in(loop.variable);
+      int bytes = ir::dtype_bytes(buffer.dtype);
+      if (buffer.kind == loops::Buffer::Kind::kOutput && extent && *extent * bytes >= least && linear &&
+          *linear->coefficient == SymExpr(1) && bytes * loop.width % scope_.traits.vector_bytes == 0) {
+        found.push_back(store_);
+      }
+    }
+    return found;
+  }
+
+  // Two versions of the loop: past the caches where the first vector of each large store is aligned.
+  Accumulators streaming_vectors(const Loop& loop, int unroll, const std::string& begin, const std::string& end,
+                                 const std::vector<const Store*>& stores) {
+    code_.helper("!0", "!0 = !{i32 1}\n");
+    scope_.vector = context(loop, unroll);
+    code_.open_region();
+    scope_.symbols[loop.variable] = Operand{.text = begin, .level = code_.level()};
+    Ops i64(code_, DType::kI64, 1, code_.level());
+    std::string bits;
+    for (const Store* store_ : stores) {
+      scope_.streamed.insert(store_->buffer);
+      std::string pointer = access(scope_, store_->buffer, store_->index, 0).pointer.text;
+      std::string address = code_.define(code_.level(), cat("ptrtoint ptr ", pointer, " to i64"));
+      bits = bits.empty() ? address : i64.binary("or", bits, address);
+    }
+    std::string aligned = i64.icmp("eq", i64.binary("and", bits, num(scope_.traits.vector_bytes - 1)), "0");
+    Accumulators none(1);
+    conditional(aligned, none, [&] {
+      scope_.streaming = true;
+      plain_vectors(loop, unroll, begin, end, false);
+      scope_.streaming = false;
+      return none;
+    });
+    std::string unaligned = code_.define(code_.level(), cat("xor i1 ", aligned, ", true"));
+    conditional(unaligned, none, [&] {
+      plain_vectors(loop, unroll, begin, end, false);
+      return none;
+    });
+    append(code_.close_region());
+    return none;
+  }
+
   Accumulators full_vectors(const Loop& loop, int unroll, const std::string& begin, const std::string& end, bool once) {
+    std::vector<const Store*> stores = large_stores(loop);
+    if (!once && !stores.empty()) return streaming_vectors(loop, unroll, begin, end, stores);
+    return plain_vectors(loop, unroll, begin, end, once);
+  }
+
+  // Vectors without a mask from begin to end, a positive multiple of width * unroll apart.
+  Accumulators plain_vectors(const Loop& loop, int unroll, const std::string& begin, const std::string& end,
+                             bool once) {
     scope_.vector = context(loop, unroll);
     Accumulators start = identities(loop, unroll);
     auto iterate = [&](const Accumulators& current) {

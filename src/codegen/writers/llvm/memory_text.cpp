@@ -158,7 +158,10 @@ void store(Scope& scope, BufferId buffer, const SymExpr& index, const Operand& v
   std::string type = memory_type(dtype, wide.lanes);
   const std::string& mask = scope.vector.mask;
   if (mask.empty()) {
-    scope.code.here() += cat("  store ", type, " ", raw, ", ptr ", where.pointer.text, ", align ", align, "\n");
+    bool streamed = scope.streaming && scope.streamed.contains(buffer);
+    if (streamed) align = num(scope.traits.vector_bytes);
+    scope.code.here() += cat("  store ", type, " ", raw, ", ptr ", where.pointer.text, ", align ", align,
+                             streamed ? ", !nontemporal !0" : "", "\n");
     return;
   }
   std::string name = cat("llvm.masked.store.", mangled_memory(dtype, wide.lanes), ".p0");

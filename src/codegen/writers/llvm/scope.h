@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,8 @@ struct Scope {
   ir::SymRanges ranges;
   std::map<ScalarId, std::vector<Operand>> scalars;     // one operand, or one for each unrolled group
   std::vector<Operand> buffers;                         // pointers, by BufferId
+  bool streaming = false;                               // whole vectors to `streamed` bypass the caches
+  std::set<BufferId> streamed;                          // and are aligned to the vector's size
 
   // The scalar of group `u`, as it is (one lane when it is the same in all lanes).
   const Operand& get(ScalarId id, int u) const;
