@@ -273,14 +273,17 @@ TEST_CASE("siblings over one input") {
   check(g, 1);
 }
 
-TEST_CASE("random programs: fused and mapped equal lowered") {
+namespace {
+
+void check_random(bool symbols, std::uint32_t seeds) {
   std::size_t kernels_before = 0;
   std::size_t kernels_after = 0;
-  const char* only = std::getenv("TRIPTYCH_SEED");
+  const char* only = std::getenv("TRIPTYCH_SEED");  // one program again
+  if (const char* more = std::getenv("TRIPTYCH_SEEDS")) seeds = static_cast<std::uint32_t>(std::atoi(more));
   const std::uint32_t first = only != nullptr ? static_cast<std::uint32_t>(std::atoi(only)) : 0;
-  const std::uint32_t last = only != nullptr ? first + 1 : std::getenv("TRIPTYCH_SEEDS") != nullptr ? static_cast<std::uint32_t>(std::atoi(std::getenv("TRIPTYCH_SEEDS"))) : 300;
+  const std::uint32_t last = only != nullptr ? first + 1 : seeds;
   for (std::uint32_t seed = first; seed < last; ++seed) {
-    const SmallGraph g = random_graph(seed, {.ops = 6 + static_cast<int>(seed % 12)});
+    const SmallGraph g = random_graph(seed, {.ops = 6 + static_cast<int>(seed % 12), .symbols = symbols});
     CAPTURE(seed);
     // With eager's rounding fusion changes no number, up to the order of sums.
     const Compiled compiled = compile(g, true);
@@ -294,12 +297,18 @@ TEST_CASE("random programs: fused and mapped equal lowered") {
   MESSAGE(kernels_before << " kernels became " << kernels_after);
 }
 
+}  // namespace
+
+TEST_CASE("random programs: fused and mapped equal lowered") { check_random(false, 300); }
+
+TEST_CASE("random programs with symbolic sizes") { check_random(true, 300); }
+
 namespace {
 
 // One block of GPT-2 as normalization leaves it: linear layers are calls with the bias as a kernel of its own.
 ValueId gpt2_block(SmallGraph& g, ValueId x, const Sizes& shape, std::int64_t heads) {
-  const std::int64_t rows = shape[0] * shape[1];
-  const std::int64_t width = shape[2];
+  const ir::SymExpr rows = shape[0] * shape[1];
+  const std::int64_t width = shape[2].constant();
   const auto linear = [&](ValueId in, std::int64_t from, std::int64_t to) {
     return g.binary("aten.add.Tensor", g.mm(g.view(in, {rows, from}), g.input({from, to})), g.input({to}));
   };
@@ -324,10 +333,10 @@ ValueId gpt2_block(SmallGraph& g, ValueId x, const Sizes& shape, std::int64_t he
   return g.binary("aten.add.Tensor", residual, mlp);
 }
 
-SmallGraph gpt2(int layers) {
+SmallGraph gpt2(int layers, bool symbols = false) {
   SmallGraph g;
-  const Sizes shape = {2, 128, 256};
-  ValueId x = g.binary("aten.add.Tensor", g.input(shape), g.input({1, 128, 256}));
+  const Sizes shape = {symbols ? g.symbol("s0", 2) : 2, symbols ? g.symbol("s1", 128) : 128, 256};
+  ValueId x = g.binary("aten.add.Tensor", g.input(shape), g.input({1, shape[1], 256}));
   for (int i = 0; i < layers; ++i) x = gpt2_block(g, x, shape, 4);
   g.output(g.layer_norm(x, g.input({256}), g.input({256})));
   return g;
@@ -363,6 +372,7 @@ TEST_CASE("GPT-2: few distinct kernels, the same for every depth") {
     }
     counts[i] = keys.size();
   }
+  CHECK(count_kernels(compile(gpt2(2, true)).fused) == count_kernels(compile(gpt2(2)).fused));
   CHECK(counts[0] <= 8);
   CHECK(counts[0] == counts[1]);
 }

@@ -11,6 +11,10 @@ class Maker {
   Maker(std::uint32_t seed, const RandomGraphOptions& options) : random_(seed), options_(options) {}
 
   SmallGraph run() {
+    if (options_.symbols) {
+      four_ = g_.symbol("s0", 4);
+      six_ = g_.symbol("s1", 6);
+    }
     const int inputs = 1 + pick(3);
     for (int i = 0; i < inputs; ++i) add_input();
     for (int i = 0; i < options_.ops; ++i) add_op();
@@ -24,8 +28,8 @@ class Maker {
  private:
   int pick(int n) { return static_cast<int>(random_() % static_cast<std::uint32_t>(n)); }
   ValueId any() { return values_[values_.size() - 1 - static_cast<std::size_t>(pick(std::min<int>(5, static_cast<int>(values_.size()))))]; }
-  Sizes sizes(ValueId x) const { return g_.sizes(x); }
-  std::int64_t count(const Sizes& sizes) const {
+  Ints sizes(ValueId x) const { return g_.known_sizes(x); }
+  std::int64_t count(const Ints& sizes) const {
     std::int64_t product = 1;
     for (std::int64_t size : sizes) product *= size;
     return product;
@@ -35,7 +39,7 @@ class Maker {
   }
 
   void add_input() {
-    static const Sizes shapes[] = {{4, 6}, {2, 3, 8}, {16}, {3, 4, 5}, {2, 2, 3, 4}, {12, 8}};
+    const Sizes shapes[] = {{four_, six_}, {2, 3, 8}, {16}, {3, four_, 5}, {2, 2, 3, four_}, {2 * six_, 8}};
     const Sizes& shape = shapes[pick(6)];
     Sizes strides;
     if (pick(4) == 0 && shape.size() == 2) strides = {1, shape[0]};        // transposed memory
@@ -73,17 +77,17 @@ class Maker {
   ValueId partner(ValueId x) {
     for (int attempt = 0; attempt < 4; ++attempt) {
       const ValueId y = values_[static_cast<std::size_t>(pick(static_cast<int>(values_.size())))];
-      if (broadcasts(sizes(x), sizes(y)) && g_.graph.tensor(y).dtype == g_.graph.tensor(x).dtype) return y;
+      if (broadcasts(g_.sizes(x), g_.sizes(y)) && g_.graph.tensor(y).dtype == g_.graph.tensor(x).dtype) return y;
     }
     if (pick(2) == 0 || sizes(x).empty()) return x;
-    return g_.cast(g_.input({sizes(x).back()}), g_.graph.tensor(x).dtype);
+    return g_.cast(g_.input({g_.sizes(x).back()}), g_.graph.tensor(x).dtype);
   }
 
   static bool broadcasts(const Sizes& a, const Sizes& b) {
     for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-      const std::int64_t p = a[a.size() - 1 - i];
-      const std::int64_t q = b[b.size() - 1 - i];
-      if (p != q && p != 1 && q != 1) return false;
+      const ir::SymExpr& p = a[a.size() - 1 - i];
+      const ir::SymExpr& q = b[b.size() - 1 - i];
+      if (p != q && p != ir::SymExpr(1) && q != ir::SymExpr(1)) return false;
     }
     return true;
   }
@@ -94,9 +98,9 @@ class Maker {
   }
 
   void reduce(ValueId x) {
-    const Sizes shape = sizes(x);
+    const Ints shape = sizes(x);
     if (shape.empty()) return;
-    Sizes dims;
+    Ints dims;
     for (std::size_t i = 0; i < shape.size(); ++i) {
       if (pick(2) == 0) dims.push_back(static_cast<std::int64_t>(i));
     }
@@ -106,25 +110,27 @@ class Maker {
   }
 
   void row(ValueId x) {
-    const Sizes shape = sizes(x);
+    const Ints shape = sizes(x);
     if (shape.empty() || g_.graph.tensor(x).dtype != DType::kF32) return;
     if (pick(2) == 0) return add(g_.softmax(x, pick(static_cast<int>(shape.size()))));
     if (shape.back() < 2) return;
-    const ValueId weight = g_.input({shape.back()});
-    add(g_.layer_norm(x, weight, g_.input({shape.back()})));
+    const ir::SymExpr size = g_.sizes(x).back();
+    const ValueId weight = g_.input({size});
+    add(g_.layer_norm(x, weight, g_.input({size})));
   }
 
   void reshape(ValueId x) {
     if (!g_.contiguous(x)) return;
-    Sizes shape = sizes(x);
+    Sizes shape = g_.sizes(x);
     if (pick(2) == 0 && shape.size() >= 2) {  // join two neighbours
       const auto at = static_cast<std::size_t>(pick(static_cast<int>(shape.size()) - 1));
       shape[at] *= shape[at + 1];
       shape.erase(shape.begin() + static_cast<long>(at) + 1);
     } else {
       for (std::size_t i = 0; i < shape.size(); ++i) {
-        if (shape[i] % 2 != 0 || shape[i] == 0) continue;
-        shape[i] /= 2;
+        const auto size = shape[i].as_constant();
+        if (!size || *size % 2 != 0 || *size == 0) continue;
+        shape[i] = ir::SymExpr(*size / 2);
         shape.insert(shape.begin() + static_cast<long>(i), 2);
         break;
       }
@@ -133,7 +139,7 @@ class Maker {
   }
 
   void permute(ValueId x) {
-    Sizes dims;
+    Ints dims;
     for (std::size_t i = 0; i < sizes(x).size(); ++i) dims.push_back(static_cast<std::int64_t>(i));
     if (dims.size() < 2) return;
     std::shuffle(dims.begin(), dims.end(), random_);
@@ -141,7 +147,7 @@ class Maker {
   }
 
   void slice(ValueId x) {
-    const Sizes shape = sizes(x);
+    const Ints shape = sizes(x);
     if (shape.empty()) return;
     const int dim = pick(static_cast<int>(shape.size()));
     const std::int64_t size = shape[static_cast<std::size_t>(dim)];
@@ -152,8 +158,8 @@ class Maker {
   }
 
   void expand(ValueId x) {
-    Sizes shape = sizes(x);
-    for (std::int64_t& size : shape) size = size == 1 ? 3 : size;
+    Sizes shape = g_.sizes(x);
+    for (ir::SymExpr& size : shape) size = size == ir::SymExpr(1) ? ir::SymExpr(3) : size;
     if (pick(2) == 0 && shape.size() < 4) shape.insert(shape.begin(), 2);
     add(g_.expand(x, shape));
   }
@@ -165,7 +171,7 @@ class Maker {
 
   void other(ValueId x) {
     if (options_.calls && sizes(x).size() == 2 && g_.graph.tensor(x).dtype == DType::kF32) {
-      return add(g_.mm(x, g_.input({sizes(x)[1], 6})));
+      return add(g_.mm(x, g_.input({g_.sizes(x)[1], 6})));
     }
     if (!options_.casts) return;
     const DType to = g_.graph.tensor(x).dtype == DType::kF32 ? DType::kBF16 : DType::kF32;
@@ -173,6 +179,7 @@ class Maker {
   }
 
   SmallGraph g_;
+  ir::SymExpr four_ = 4, six_ = 6;
   std::mt19937 random_;
   RandomGraphOptions options_;
   std::vector<ValueId> values_;

@@ -9,6 +9,7 @@ struct RandomGraphOptions {
   int ops = 10;
   bool casts = true;   // through bf16
   bool calls = true;   // aten.mm
+  bool symbols = false;  // sizes 4 and 6 are symbols
 };
 SmallGraph random_graph(std::uint32_t seed, const RandomGraphOptions& options = {});
 

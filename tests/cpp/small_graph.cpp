@@ -14,9 +14,12 @@ using ir::Argument;
 using ir::SymExpr;
 using ir::TensorType;
 
-Argument list(const Sizes& items) {
+Argument size(const SymExpr& e) { return e.is_constant() ? Argument(e.constant()) : Argument(e); }
+
+template <class T>
+Argument list(const std::vector<T>& items) {
   ir::ArgumentList result;
-  for (std::int64_t item : items) result.items.emplace_back(item);
+  for (const T& item : items) result.items.push_back(size(SymExpr(item)));
   return result;
 }
 
@@ -24,7 +27,7 @@ std::int64_t wrap(std::int64_t dim, std::size_t rank) {
   return dim < 0 ? dim + static_cast<std::int64_t>(rank) : dim;
 }
 
-std::int64_t count(const Sizes& sizes) {
+std::int64_t count(const Ints& sizes) {
   std::int64_t product = 1;
   for (std::int64_t size : sizes) product *= size;
   return product;
@@ -35,19 +38,40 @@ std::int64_t count(const Sizes& sizes) {
 TensorType SmallGraph::type(const Sizes& sizes, DType dtype) const {
   TensorType result;
   result.dtype = dtype;
-  std::int64_t stride = 1;
+  SymExpr stride(1);
   for (std::size_t i = sizes.size(); i-- > 0;) {
-    result.sizes.insert(result.sizes.begin(), SymExpr(sizes[i]));
-    result.strides.insert(result.strides.begin(), SymExpr(stride));
-    stride *= std::max<std::int64_t>(sizes[i], 1);
+    result.sizes.insert(result.sizes.begin(), sizes[i]);
+    result.strides.insert(result.strides.begin(), stride);
+    if (sizes[i] != SymExpr(0)) stride *= sizes[i];
   }
   return result;
 }
 
-Sizes SmallGraph::sizes(ValueId x) const {
-  Sizes result;
-  for (const SymExpr& size : graph.tensor(x).sizes) result.push_back(size.constant());
+Sizes SmallGraph::sizes(ValueId x) const { return graph.tensor(x).sizes; }
+
+Ints SmallGraph::known_sizes(ValueId x) const {
+  Ints result;
+  for (const SymExpr& size : graph.tensor(x).sizes) result.push_back(evaluate(graph, size));
   return result;
+}
+
+SymExpr SmallGraph::symbol(std::string_view name, std::int64_t hint) {
+  ir::SymbolInfo info;
+  info.name = ir::Symbol(name);
+  info.hint = hint;
+  graph.symbols().push_back(info);
+  return SymExpr::symbol(name);
+}
+
+std::int64_t evaluate(const ir::Graph& graph, const SymExpr& e) {
+  const auto value = e.evaluate([&](ir::Symbol symbol) -> std::optional<std::int64_t> {
+    for (const ir::SymbolInfo& info : graph.symbols()) {
+      if (info.name == symbol) return info.hint;
+    }
+    return std::nullopt;
+  });
+  TRIPTYCH_CHECK(value.has_value(), "cannot evaluate " + e.str());
+  return *value;
 }
 
 bool SmallGraph::contiguous(ValueId x) const {
@@ -56,7 +80,7 @@ bool SmallGraph::contiguous(ValueId x) const {
 
 ValueId SmallGraph::input(const Sizes& sizes, DType dtype, const Sizes& strides) {
   TensorType result = type(sizes, dtype);
-  for (std::size_t i = 0; i < strides.size(); ++i) result.strides[i] = SymExpr(strides[i]);
+  for (std::size_t i = 0; i < strides.size(); ++i) result.strides[i] = strides[i];
   const std::string name = "x" + std::to_string(graph.inputs().size());
   return graph.add_input(ir::Input::Kind::kUser, name, result);
 }
@@ -75,9 +99,7 @@ ValueId SmallGraph::call(std::string_view op, std::map<std::string, Argument> gi
   for (std::size_t i = 1; i < target->schema->returns.size(); ++i) {  // layer norm: mean and rstd
     TensorType moment = type;
     moment.sizes.back() = SymExpr(1);
-    Sizes moment_sizes;
-    for (const SymExpr& size : moment.sizes) moment_sizes.push_back(size.constant());
-    results.emplace_back(this->type(moment_sizes, type.dtype));
+    results.emplace_back(this->type(moment.sizes, type.dtype));
   }
   const ir::NodeId node = graph.add_node(target, std::move(args), std::move(results));
   return graph.node(node).results[0];
@@ -92,9 +114,9 @@ ValueId SmallGraph::binary(std::string_view op, ValueId a, ValueId b) {
   const Sizes y = sizes(b);
   Sizes result(std::max(x.size(), y.size()), 1);
   for (std::size_t i = 0; i < result.size(); ++i) {
-    const std::int64_t p = i < x.size() ? x[x.size() - 1 - i] : 1;
-    const std::int64_t q = i < y.size() ? y[y.size() - 1 - i] : 1;
-    result[result.size() - 1 - i] = p == 1 ? q : p;
+    const SymExpr p = i < x.size() ? x[x.size() - 1 - i] : SymExpr(1);
+    const SymExpr q = i < y.size() ? y[y.size() - 1 - i] : SymExpr(1);
+    result[result.size() - 1 - i] = p == SymExpr(1) ? q : p;
   }
   return call(op, {{"self", a}, {"other", b}}, type(result, graph.tensor(a).dtype));
 }
@@ -103,7 +125,7 @@ ValueId SmallGraph::scaled(ValueId x, double factor) {
   return call("aten.mul.Scalar", {{"self", x}, {"other", factor}}, type(sizes(x), graph.tensor(x).dtype));
 }
 
-ValueId SmallGraph::reduce(std::string_view op, ValueId x, const Sizes& dims, bool keepdim) {
+ValueId SmallGraph::reduce(std::string_view op, ValueId x, const Ints& dims, bool keepdim) {
   Sizes result;
   const Sizes from = sizes(x);
   for (std::size_t i = 0; i < from.size(); ++i) {
@@ -124,7 +146,7 @@ ValueId SmallGraph::softmax(ValueId x, std::int64_t dim) {
 
 ValueId SmallGraph::layer_norm(ValueId x, ValueId weight, ValueId bias) {
   return call("aten.native_layer_norm.default",
-              {{"input", x}, {"normalized_shape", list({sizes(x).back()})}, {"weight", weight},
+              {{"input", x}, {"normalized_shape", list(Sizes{sizes(x).back()})}, {"weight", weight},
                {"bias", bias}, {"eps", 1e-5}},
               type(sizes(x), graph.tensor(x).dtype));
 }
@@ -169,7 +191,7 @@ ValueId SmallGraph::view(ValueId x, const Sizes& to) {
   return as_view("aten.view.default", {{"self", x}, {"size", list(to)}}, result);
 }
 
-ValueId SmallGraph::permute(ValueId x, const Sizes& dims) {
+ValueId SmallGraph::permute(ValueId x, const Ints& dims) {
   TensorType result = graph.tensor(x);
   for (std::size_t i = 0; i < dims.size(); ++i) {
     result.sizes[i] = graph.tensor(x).sizes[static_cast<std::size_t>(dims[i])];
@@ -178,12 +200,12 @@ ValueId SmallGraph::permute(ValueId x, const Sizes& dims) {
   return as_view("aten.permute.default", {{"self", x}, {"dims", list(dims)}}, result);
 }
 
-ValueId SmallGraph::slice(ValueId x, std::int64_t dim, std::int64_t start, std::int64_t end) {
+ValueId SmallGraph::slice(ValueId x, std::int64_t dim, const SymExpr& start, const SymExpr& end) {
   TensorType result = graph.tensor(x);
   const auto at = static_cast<std::size_t>(dim);
-  result.sizes[at] = SymExpr(end - start);
-  result.storage_offset += SymExpr(start) * result.strides[at];
-  return as_view("aten.slice.Tensor", {{"self", x}, {"dim", dim}, {"start", start}, {"end", end}}, result);
+  result.sizes[at] = end - start;
+  result.storage_offset += start * result.strides[at];
+  return as_view("aten.slice.Tensor", {{"self", x}, {"dim", dim}, {"start", size(start)}, {"end", size(end)}}, result);
 }
 
 ValueId SmallGraph::expand(ValueId x, const Sizes& to) {
@@ -192,8 +214,8 @@ ValueId SmallGraph::expand(ValueId x, const Sizes& to) {
   result.sizes.insert(result.sizes.begin(), added, SymExpr(1));
   result.strides.insert(result.strides.begin(), added, SymExpr(0));
   for (std::size_t i = 0; i < to.size(); ++i) {
-    if (result.sizes[i] == SymExpr(to[i])) continue;
-    result.sizes[i] = SymExpr(to[i]);
+    if (result.sizes[i] == to[i]) continue;
+    result.sizes[i] = to[i];
     result.strides[i] = SymExpr(0);
   }
   return as_view("aten.expand.default", {{"self", x}, {"size", list(to)}}, result);
@@ -207,11 +229,12 @@ void SmallGraph::output(ValueId x) {
 
 namespace {
 
-std::int64_t extent(const TensorType& type) {
+std::int64_t extent(const ir::Graph& graph, const TensorType& type) {
   std::int64_t last = 0;
   for (std::size_t i = 0; i < type.sizes.size(); ++i) {
-    if (type.sizes[i].constant() == 0) return 0;
-    last += (type.sizes[i].constant() - 1) * type.strides[i].constant();
+    const std::int64_t size = evaluate(graph, type.sizes[i]);
+    if (size == 0) return 0;
+    last += (size - 1) * evaluate(graph, type.strides[i]);
   }
   return last + 1;
 }
@@ -235,9 +258,9 @@ class Runner {
     const TensorType& whole = program_.graph.tensor(owner);
     auto& bytes = memory_[owner];
     if (bytes.empty()) {
-      bytes.assign(static_cast<std::size_t>(extent(whole) * ir::dtype_bytes(whole.dtype)), 0x7b);
+      bytes.assign(static_cast<std::size_t>(extent(program_.graph, whole) * ir::dtype_bytes(whole.dtype)), 0x7b);
     }
-    const std::int64_t offset = (type.storage_offset - whole.storage_offset).constant();
+    const std::int64_t offset = evaluate(program_.graph, type.storage_offset - whole.storage_offset);
     return bytes.data() + offset * ir::dtype_bytes(type.dtype);
   }
 
@@ -252,12 +275,16 @@ class Runner {
   }
 
  private:
+  std::int64_t value(const SymExpr& e) const { return evaluate(program_.graph, e); }
+
   void run_kernel(const loops::KernelItem& item) {
     std::vector<void*> pointers;
     for (ValueId value : item.buffers) data(value);  // allocate all before taking addresses
     for (ValueId value : item.buffers) pointers.push_back(data(value));
+    std::vector<std::int64_t> symbols;
+    for (ir::Symbol symbol : item.kernel.symbols) symbols.push_back(value(SymExpr::symbol(symbol)));
     std::int32_t error = 0;
-    const Status status = loops::interpret(item.kernel, pointers, {}, error);
+    const Status status = loops::interpret(item.kernel, pointers, symbols, error);
     TRIPTYCH_CHECK(status.ok(), status.ok() ? "" : status.error().describe() + "\n" + print(item.kernel));
     TRIPTYCH_CHECK(error == 0, "no check failed");
   }
@@ -269,14 +296,14 @@ class Runner {
     const TensorType& x = program_.graph.tensor(a);
     const TensorType& y = program_.graph.tensor(b);
     const TensorType& z = program_.graph.tensor(node.results[0]);
-    for (std::int64_t i = 0; i < x.sizes[0].constant(); ++i) {
-      for (std::int64_t j = 0; j < y.sizes[1].constant(); ++j) {
+    for (std::int64_t i = 0; i < value(x.sizes[0]); ++i) {
+      for (std::int64_t j = 0; j < value(y.sizes[1]); ++j) {
         double sum = 0;
-        for (std::int64_t k = 0; k < y.sizes[0].constant(); ++k) {
-          sum += at(a, i * x.strides[0].constant() + k * x.strides[1].constant()) *
-                 at(b, k * y.strides[0].constant() + j * y.strides[1].constant());
+        for (std::int64_t k = 0; k < value(y.sizes[0]); ++k) {
+          sum += at(a, i * value(x.strides[0]) + k * value(x.strides[1])) *
+                 at(b, k * value(y.strides[0]) + j * value(y.strides[1]));
         }
-        loops::store_scalar(data(node.results[0]), i * z.strides[0].constant() + j, z.dtype, {sum, 0});
+        loops::store_scalar(data(node.results[0]), i * value(z.strides[0]) + j, z.dtype, {sum, 0});
       }
     }
   }
@@ -298,8 +325,8 @@ Memory fill_inputs(const ir::Graph& graph, std::uint32_t seed) {
   for (const ir::Input& input : graph.inputs()) {
     const TensorType& type = graph.tensor(input.value);
     auto& bytes = memory[input.value];
-    bytes.resize(static_cast<std::size_t>(extent(type) * ir::dtype_bytes(type.dtype)));
-    for (std::int64_t i = 0; i < extent(type); ++i) {
+    bytes.resize(static_cast<std::size_t>(extent(graph, type) * ir::dtype_bytes(type.dtype)));
+    for (std::int64_t i = 0; i < extent(graph, type); ++i) {
       const double number = static_cast<double>(random() % 4001) / 1000.0 - 2.0;
       const auto integer = static_cast<std::int64_t>(random() % 4);
       loops::store_scalar(bytes.data(), i, type.dtype, {number, integer});
@@ -315,14 +342,14 @@ std::vector<double> read_value(const loops::LoopProgram& program, const Memory& 
   Runner runner(program, copy);
   const char* data = runner.data(value);
   const TensorType& type = program.graph.tensor(value);
-  Sizes sizes;
-  for (const SymExpr& size : type.sizes) sizes.push_back(size.constant());
+  Ints sizes;
+  for (const SymExpr& size : type.sizes) sizes.push_back(evaluate(program.graph, size));
   std::vector<double> result;
   for (std::int64_t flat = 0; flat < count(sizes); ++flat) {
     std::int64_t index = 0;
     std::int64_t rest = flat;
     for (std::size_t d = sizes.size(); d-- > 0;) {
-      index += rest % sizes[d] * type.strides[d].constant();
+      index += rest % sizes[d] * evaluate(program.graph, type.strides[d]);
       rest /= sizes[d];
     }
     const loops::ScalarValue element = loops::load_scalar(data, index, type.dtype);

@@ -15,7 +15,8 @@ namespace triptych::testing {
 
 using ir::DType;
 using ir::ValueId;
-using Sizes = std::vector<std::int64_t>;
+using Sizes = std::vector<ir::SymExpr>;
+using Ints = std::vector<std::int64_t>;
 
 class SmallGraph {
  public:
@@ -25,7 +26,7 @@ class SmallGraph {
   ValueId unary(std::string_view op, ValueId x);
   ValueId binary(std::string_view op, ValueId a, ValueId b);     // broadcasts
   ValueId scaled(ValueId x, double factor);                      // aten.mul.Scalar
-  ValueId reduce(std::string_view op, ValueId x, const Sizes& dims, bool keepdim);
+  ValueId reduce(std::string_view op, ValueId x, const Ints& dims, bool keepdim);
   ValueId softmax(ValueId x, std::int64_t dim);
   ValueId layer_norm(ValueId x, ValueId weight, ValueId bias);   // over the last dim
   ValueId cast(ValueId x, DType dtype);
@@ -34,12 +35,14 @@ class SmallGraph {
   ValueId external(std::string_view op, std::map<std::string, ir::Argument> args, const Sizes& sizes);
   ValueId clone(ValueId x);                                      // to contiguous memory
   ValueId view(ValueId x, const Sizes& sizes);                   // of a contiguous value
-  ValueId permute(ValueId x, const Sizes& dims);
-  ValueId slice(ValueId x, std::int64_t dim, std::int64_t start, std::int64_t end);
+  ValueId permute(ValueId x, const Ints& dims);
+  ValueId slice(ValueId x, std::int64_t dim, const ir::SymExpr& start, const ir::SymExpr& end);
   ValueId expand(ValueId x, const Sizes& sizes);
   void output(ValueId x);
 
+  ir::SymExpr symbol(std::string_view name, std::int64_t hint);  // a size known only when the program runs
   Sizes sizes(ValueId x) const;
+  Ints known_sizes(ValueId x) const;                             // with hints for symbols
   bool contiguous(ValueId x) const;
 
  private:
@@ -47,6 +50,9 @@ class SmallGraph {
   ir::TensorType type(const Sizes& sizes, DType dtype) const;    // contiguous
   ValueId as_view(std::string_view op, std::map<std::string, ir::Argument> args, ir::TensorType type);
 };
+
+// The value of an expression over the graph's symbols, which are their hints.
+std::int64_t evaluate(const ir::Graph& graph, const ir::SymExpr& e);
 
 // Bytes per value that owns memory; inputs are filled by `fill_inputs`.
 using Memory = std::map<ValueId, std::vector<char>>;
