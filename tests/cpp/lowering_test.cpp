@@ -196,6 +196,14 @@ TEST_CASE("softmax and layer norm rows") {
   CHECK(run.get<float>("r")[1] == doctest::Approx(0.5));
 }
 
+TEST_CASE("safe softmax: a row of -inf alone gives 0") {
+  Run run("graph g normalized {\n  %x: f32[2, 2] = input.user(\"x\")\n"
+          "  %s: f32[2, 2] = aten._safe_softmax.default(%x, -1)\n  output %s\n}\n");
+  run.set<float>("x", {-kInf, -kInf, -kInf, 1});
+  CHECK(run.run() == 0);
+  check_close(run.get<float>("s"), {0, 0, 0, 1});
+}
+
 TEST_CASE("indexing wraps negative indices where eager does and checks all") {
   const char* text =
       "graph g normalized {\n  %x: f32[3, 2] = input.user(\"x\")\n  %i: i64[2] = input.user(\"i\")\n"

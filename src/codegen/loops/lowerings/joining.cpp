@@ -16,6 +16,9 @@ struct Range {
   bool drops_dim = false;  // the source has no such dim (stack, select_scatter)
 };
 
+// More loops than this in one kernel cost more to compile than they save.
+constexpr std::size_t kMostRanges = 16;
+
 void store_ranges(LoweringContext& context, std::size_t dim, std::span<const Range> ranges) {
   Builder& builder = context.builder;
   const std::vector<SymExpr>& sizes = context.result_type().sizes;
@@ -39,6 +42,7 @@ void store_ranges(LoweringContext& context, std::size_t dim, std::span<const Ran
 }  // namespace
 
 Status lower_cat(LoweringContext& context) {
+  if (context.tensor_list("tensors").size() > kMostRanges) return not_lowered("cat of many tensors");
   const std::size_t rank = context.result_type().sizes.size();
   const std::size_t dim = wrap_dim(context.integer("dim"), rank);
   std::vector<Range> ranges;
@@ -55,6 +59,7 @@ Status lower_cat(LoweringContext& context) {
 }
 
 Status lower_stack(LoweringContext& context) {
+  if (context.tensor_list("tensors").size() > kMostRanges) return not_lowered("stack of many tensors");
   const std::size_t dim = wrap_dim(context.integer("dim"), context.result_type().sizes.size());
   if (element_extent(context.result_type()).as_constant() == 0) return not_lowered("stack of nothing");
   std::vector<Range> ranges;

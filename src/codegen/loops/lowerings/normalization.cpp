@@ -63,9 +63,9 @@ Status lower_layer_norm(LoweringContext& context) {
 
 Status lower_rms_norm(LoweringContext& context) {
   const ValueId input = context.tensor_arg("input");
-  if (!context.given("eps")) return not_lowered("rms norm with the dtype's own epsilon");
   Builder& builder = context.builder;
   const DType compute = arithmetic_dtype(context.type(input).dtype);
+  const double epsilon = compute == DType::kF64 ? 0x1p-52 : 0x1p-23;  // of the dtype that eager computes in
   const std::size_t normalized = context.sizes("normalized_shape").size();
   Row row = normalized_row(context, input);
   open_rows(builder, row);
@@ -74,7 +74,8 @@ Status lower_rms_norm(LoweringContext& context) {
     const ScalarId value = element(index);
     return builder.binary(ScalarOp::kMul, value, value);
   });
-  const ScalarId rstd = reciprocal_deviation(builder, squares, row.count(), context.number("eps"));
+  const double eps = context.given("eps") ? context.number("eps") : epsilon;
+  const ScalarId rstd = reciprocal_deviation(builder, squares, row.count(), eps);
   if (context.used(1)) builder.store(context.result(1), row.result_index(), rstd);
   if (!context.used(0)) return Unit{};
   const std::vector<SymExpr> index = open_pass(builder, row);
