@@ -176,13 +176,24 @@ std::vector<ScalarId> Builder::close_reducing(int keep, std::span<const Reduce> 
   return results;
 }
 
-Builder::Location Builder::locate(ValueId value, std::span<const SymExpr> index) const {
+const SymExpr& Builder::flat(std::span<const SymExpr> index, std::span<const SymExpr> strides) {
+  for (const FlatIndex& known : flat_indices_) {
+    const bool same = std::equal(index.begin(), index.end(), known.index.begin(), known.index.end()) &&
+                      std::equal(strides.begin(), strides.end(), known.strides.begin(), known.strides.end());
+    if (same) return known.flat;
+  }
+  flat_indices_.push_back({{index.begin(), index.end()}, {strides.begin(), strides.end()},
+                           flat_index(index, strides)});
+  return flat_indices_.back().flat;
+}
+
+Builder::Location Builder::locate(ValueId value, std::span<const SymExpr> index) {
   const ir::TensorType& type = graph_.tensor(value);
   TRIPTYCH_CHECK(index.size() == type.sizes.size(), "an index has one part per dim");
-  SymExpr flat = flat_index(index, type.strides);
+  SymExpr position = flat(index, type.strides);
   const ValueId root = roots_.root(value);
-  if (root != value) flat += type.storage_offset - graph_.tensor(root).storage_offset;
-  return {root, std::move(flat)};
+  if (root != value) position += type.storage_offset - graph_.tensor(root).storage_offset;
+  return {root, std::move(position)};
 }
 
 BufferId Builder::buffer_of(ValueId value, Buffer::Kind kind) {
@@ -214,7 +225,7 @@ void Builder::store(ValueId value, std::span<const SymExpr> index, ScalarId scal
   const ir::TensorType& type = graph_.tensor(value);
   const BufferId buffer = buffer_of(value, Buffer::Kind::kOutput);
   const ScalarId stored = cast(scalar, type.dtype);
-  body().push_back({Store{buffer, flat_index(index, type.strides), stored}});
+  body().push_back({Store{buffer, flat(index, type.strides), stored}});
 }
 
 BufferId Builder::add_local(std::string name, DType dtype, SymExpr extent) {

@@ -85,8 +85,10 @@ class Builder {
     Loop loop;  // the outermost frame's loop is only its body
   };
   struct Location { ValueId root; SymExpr index; };
+  struct FlatIndex { std::vector<SymExpr> index, strides; SymExpr flat; };
 
-  Location locate(ValueId value, std::span<const SymExpr> index) const;
+  Location locate(ValueId value, std::span<const SymExpr> index);
+  const SymExpr& flat(std::span<const SymExpr> index, std::span<const SymExpr> strides);
   BufferId buffer_of(ValueId value, Buffer::Kind kind);
   ScalarId add(Instruction instruction);
   std::optional<ScalarId> find_equal(const Instruction& instruction) const;
@@ -104,6 +106,7 @@ class Builder {
   std::vector<DType> dtypes_;
   std::vector<Instruction> definitions_;  // per scalar; args kept for simplification
   std::vector<bool> needed_;              // by index symbols at first, then by what drop_unused keeps
+  std::vector<FlatIndex> flat_indices_;   // made so far: operands of one shape share one expression
   int next_loop_ = 0;
 };
 
