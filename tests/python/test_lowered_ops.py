@@ -71,6 +71,9 @@ INEXACT_EAGER = {
     "aten.fmod.Tensor": (lambda x: x.abs() < 1e-29, "eager's vector fmod fails on huge quotients"),
     "aten.remainder.Tensor": (lambda x: x.abs() < 1e-29, "eager's vector fmod fails on huge quotients"),
     "aten.remainder.Scalar_Tensor": (lambda x: x.abs() < 1e-29, "as above"),
+    "aten.pow.Tensor_Scalar": (lambda x: x.abs() > 1e18, "eager's vector pow loses bits there"),
+    "aten.gelu_backward.default": (lambda x: torch.isinf(x), "eager multiplies in another order"),
+    "aten.silu_backward.default": (lambda x: torch.isinf(x), "eager multiplies in another order"),
     "aten.special_ndtr.default": (lambda x: x < -1.5, "eager rounds 16-bit intermediates"),
     "aten.logit.default": (lambda x: (x - 0.5).abs() < 0.6, "eager rounds 16-bit intermediates"),
 }
@@ -128,6 +131,7 @@ def run_lowered(
     text = _C.intermediate_form(graph, "lowered", target, _C.CodegenOptions())
     if text.startswith("external"):
         raise External(text)
+    text = text[text.index("kernel ") :]
     kernel = _C.parse_kernel(text)
     result = torch.empty_like(expected)
     memory = {names[key]: t for key, t in tensors.items()} | {"r": result}
@@ -142,15 +146,19 @@ def arguments_of(name: str, dtype: torch.dtype, second: torch.dtype) -> Iterator
     is_tensor = [str(a.type) in ("Tensor", "Optional[Tensor]") for a in schema.arguments]
     operands = [a.name for a, t in zip(schema.arguments, is_tensor, strict=True) if t and a.name not in ("condition", "mask")]
     x, y = all_pairs(values(dtype), values(second)) if len(operands) > 1 else (values(dtype),) * 2
-    if name in INEXACT_EAGER and (name not in HALF_ONLY or dtype.itemsize == 2) and dtype.is_floating_point:
+    if name in INEXACT_EAGER and (name not in HALF_ONLY or dtype.itemsize == 2):
         inexact = INEXACT_EAGER[name][0]
-        keep = ~(inexact(y if len(operands) > 1 else x))
+        keep = ~inexact((x if len(operands) == 1 or "backward" in name else y).double())
+        if "fmod" in name or "remainder" in name:
+            keep |= y == 0
         x, y = x[keep], y[keep]
     if re.search("floor_divide|remainder|fmod|_mode", name) and not second.is_floating_point and len(operands) > 1:
         # By zero eager raises (tested apart); the smallest integer by -1 kills its process.
         keep = (y != 0) if second in (torch.bool, torch.uint8) else (y != 0) & (y != -1)
         x, y = x[keep], y[keep]
     tensors = dict(zip(operands, [x, y, y.flip(0)], strict=False))
+    if name.startswith(("aten.fill.", "aten.masked_fill.")) and "value" in tensors:
+        tensors["value"] = y[-1].reshape(())
     choices: list[list[Any]] = []
     for argument, tensor in zip(schema.arguments, is_tensor, strict=True):
         if argument.name in tensors:
@@ -199,8 +207,6 @@ def test_special_values(name: str) -> None:
 @pytest.mark.parametrize("name", [n for n in ROWS if ROWS[n].get("schema", "").count("Tensor ") == 2])
 def test_mixed_dtypes(name: str) -> None:
     """Promotion between tensors, and between a tensor and a 0-d tensor."""
-    if name in INEXACT_EAGER:
-        pytest.skip(INEXACT_EAGER[name][1])
     for first, second in MIXED:
         for args, kwargs in itertools.islice(arguments_of(name, first, second), 1):
             check_case(name, args, kwargs)
