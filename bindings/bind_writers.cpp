@@ -1,4 +1,5 @@
-// Kernel text to the text of a language, and kernel text to results: what the writers' tests and tools need.
+// Kernel text to the text of a language, and kernel text to results: what the writers' tests and
+// tools need.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -28,12 +29,18 @@ mapping::Traits traits_from(const nb::kwargs& overrides) {
   mapping::Traits traits = mapping::host_traits();
   for (auto [key, value] : overrides) {
     std::string name = nb::cast<std::string>(key);
-    if (name == "vector_bytes") traits.vector_bytes = nb::cast<int>(value);
-    else if (name == "masked_memory") traits.masked_memory = nb::cast<bool>(value);
-    else if (name == "bf16_convert") traits.bf16_convert = nb::cast<bool>(value);
-    else if (name == "fma") traits.fma = nb::cast<bool>(value);
-    else if (name == "streaming_store_bytes") traits.streaming_store_bytes = nb::cast<std::int64_t>(value);
-    else throw nb::type_error(("write_kernels: unknown trait " + name).c_str());
+    if (name == "vector_bytes")
+      traits.vector_bytes = nb::cast<int>(value);
+    else if (name == "masked_memory")
+      traits.masked_memory = nb::cast<bool>(value);
+    else if (name == "bf16_convert")
+      traits.bf16_convert = nb::cast<bool>(value);
+    else if (name == "fma")
+      traits.fma = nb::cast<bool>(value);
+    else if (name == "streaming_store_bytes")
+      traits.streaming_store_bytes = nb::cast<std::int64_t>(value);
+    else
+      throw nb::type_error(("write_kernels: unknown trait " + name).c_str());
   }
   return traits;
 }
@@ -86,11 +93,15 @@ std::uintptr_t math_function_address(const std::string& name) {
 }  // namespace
 
 void bind_writers(nb::module_& module) {
-  module.def("write_kernels", &write_kernels, nb::arg("texts"), nb::arg("language"), nb::arg("traits"),
-             "Kernels as one module: {language, text, entries, externals}. Keywords replace traits of this machine.");
-  module.def("interpret_kernel", &interpret_kernel, nb::arg("text"), nb::arg("buffers"), nb::arg("symbols"),
+  module.def("write_kernels", &write_kernels, nb::arg("texts"), nb::arg("language"),
+             nb::arg("traits"),
+             "Kernels as one module: {language, text, entries, externals}. Keywords replace traits "
+             "of this machine.");
+  module.def("interpret_kernel", &interpret_kernel, nb::arg("text"), nb::arg("buffers"),
+             nb::arg("symbols"),
              "Runs a kernel by the reference interpreter over addresses; returns the error word.");
-  module.def("scalar_ops", &scalar_ops, "Rows (name, arity, bool_result, floats_only) of the scalar operations.");
+  module.def("scalar_ops", &scalar_ops,
+             "Rows (name, arity, bool_result, floats_only) of the scalar operations.");
   module.def("math_function_address", &math_function_address, nb::arg("name"));
 }
 

@@ -1,4 +1,5 @@
-// The text that writers print, as golden files. Whether it computes the right thing is tests/python/test_writers.py's.
+// The text that writers print, as golden files. Whether it computes the right thing is
+// tests/python/test_writers.py's.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -23,7 +24,8 @@ mapping::Traits wide_machine() {
 }
 
 loops::Kernel kernel_of(const std::string& name) {
-  Result<loops::Kernel> kernel = loops::parse_kernel(testing::read_golden("writers/" + name + ".kernel"));
+  Result<loops::Kernel> kernel =
+      loops::parse_kernel(testing::read_golden("writers/" + name + ".kernel"));
   REQUIRE_MESSAGE(kernel.ok(), (kernel.ok() ? "" : kernel.error().describe()));
   for (const Error& error : loops::verify_kernel(kernel.value())) FAIL_CHECK(error.message);
   return std::move(kernel).value();
@@ -39,11 +41,13 @@ void check_text(const Writer& writer, const std::string& name, const std::string
 }
 
 TEST_CASE("LLVM text of kernels") {
-  for (const char* name : {"softmax", "pointwise", "columns", "gather"}) check_text(LlvmWriter(), name, ".ll");
+  for (const char* name : {"softmax", "pointwise", "columns", "gather"})
+    check_text(LlvmWriter(), name, ".ll");
 }
 
 TEST_CASE("C++ text of kernels") {
-  for (const char* name : {"softmax", "pointwise", "columns", "gather"}) check_text(CppWriter(), name, ".cpp");
+  for (const char* name : {"softmax", "pointwise", "columns", "gather"})
+    check_text(CppWriter(), name, ".cpp");
 }
 
 TEST_CASE("without masked memory the tail is scalar code") {
@@ -69,7 +73,8 @@ TEST_CASE("a dtype that code has no form for is unsupported") {
   for (loops::Buffer& buffer : kernel.buffers) buffer.dtype = ir::DType::kF8E5M2;
   LlvmWriter llvm;
   CppWriter cpp;
-  for (const Writer* writer : {static_cast<const Writer*>(&llvm), static_cast<const Writer*>(&cpp)}) {
+  for (const Writer* writer :
+       {static_cast<const Writer*>(&llvm), static_cast<const Writer*>(&cpp)}) {
     Result<Module> module = writer->write({kernel}, wide_machine());
     REQUIRE(!module.ok());
     CHECK(module.error().kind == ErrorKind::kUnsupported);

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
+
 from triptych import _C
 from triptych.toolchains import Library, cpp, llvm
 
@@ -29,8 +30,8 @@ DTYPES = {
 SCRATCH_BYTES = 1 << 20
 GUARD = 64  # elements behind each output that must not change
 
-# Machines whose code is printed: a wide one with all that the writer can use, and one with scalar tails and
-# neither masks nor conversions to bf16.
+# Machines whose code is printed: a wide one with all that the writer can use, and one with scalar
+# tails and neither masks nor conversions to bf16.
 MACHINES: dict[str, dict[str, int | bool]] = {
     "wide": {"vector_bytes": 64, "masked_memory": True, "bf16_convert": True},
     "plain": {"vector_bytes": 32, "masked_memory": False, "bf16_convert": False},
@@ -50,7 +51,7 @@ _FUNCTION = ctypes.CFUNCTYPE(
 
 @dataclass
 class Case:
-    """A kernel, its inputs, and the dtype and size of each output, in the order of its parameters."""
+    """A kernel, its inputs, and dtype and size of each output, as its parameters stand."""
 
     text: str
     inputs: Sequence[torch.Tensor]
@@ -69,7 +70,8 @@ class Case:
 
     def fresh_outputs(self) -> list[torch.Tensor]:
         return [
-            (torch.arange(size + GUARD) % 7 - 3).to(dtype) if dtype != torch.bool
+            (torch.arange(size + GUARD) % 7 - 3).to(dtype)
+            if dtype != torch.bool
             else torch.zeros(size + GUARD, dtype=dtype)
             for dtype, size in self.outputs
         ]
@@ -140,8 +142,9 @@ def compare(case: Case, found: Sequence[torch.Tensor], error: int, where: str) -
             at = int(wrong.nonzero()[0])
             inputs = [t.flatten()[at].item() for t in case.inputs if t.numel() > at]
             raise AssertionError(
-                f"{label}: output {k}, element {at} of {len(want)} ({int(wrong.sum())} wrong): found "
-                f"{got[at].item()!r}, expected {want[at].item()!r}, inputs there {inputs}\n{case.text}"
+                f"{label}: output {k}, element {at} of {len(want)} ({int(wrong.sum())} wrong): "
+                f"found {got[at].item()!r}, expected {want[at].item()!r}, "
+                f"inputs there {inputs}\n{case.text}"
             )
 
 
@@ -181,4 +184,6 @@ def check(cases: Sequence[Case], languages: Sequence[str] = ("llvm", "cpp")) -> 
                 run(case, library.addresses[case.entry()], where)
             except AssertionError as failure:
                 failures.append(str(failure))
-    assert not failures, f"{len(failures)} of {len(cases)} cases failed:\n" + "\n".join(failures[:20])
+    assert not failures, f"{len(failures)} of {len(cases)} cases failed:\n" + "\n".join(
+        failures[:20]
+    )

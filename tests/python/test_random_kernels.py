@@ -1,4 +1,4 @@
-"""Random mapped kernels: nests of loops over random sizes with random arithmetic, on all executors."""
+"""Random mapped kernels: loops over random sizes with random arithmetic, on all executors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,17 @@ from kernel_harness import DTYPES, Case, check
 
 UNARY = ("neg", "abs", "floor", "trunc", "sign", "reciprocal")
 BINARY = ("add", "sub", "mul", "min", "max", "fmin", "fmax")
-INTEGER_BINARY = ("add", "sub", "mul", "min", "max", "bit_and", "bit_xor", "shift_left", "shift_right")
+INTEGER_BINARY = (
+    "add",
+    "sub",
+    "mul",
+    "min",
+    "max",
+    "bit_and",
+    "bit_xor",
+    "shift_left",
+    "shift_right",
+)
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 TYPES = ("f32", "f64", "i64", "i32", "bool", "bf16")
 
@@ -74,8 +84,12 @@ class Program:
 
     def arithmetic(self, values: list[tuple[str, str]], steps: int) -> None:
         for _ in range(steps):
-            kind = self.random.choice(("unary", "binary", "integer", "compare", "select", "cast", "exp"))
-            dtype = self.random.choice(("f32", "f64") if kind in ("unary", "binary", "exp") else ("i64", "i32"))
+            kind = self.random.choice(
+                ("unary", "binary", "integer", "compare", "select", "cast", "exp")
+            )
+            dtype = self.random.choice(
+                ("f32", "f64") if kind in ("unary", "binary", "exp") else ("i64", "i32")
+            )
             if kind in ("compare", "select", "cast"):
                 dtype = self.random.choice(("f32", "f64", "i64", "i32"))
             a, b = self.pick(values, dtype), self.pick(values, dtype)
@@ -118,7 +132,9 @@ class Program:
         self.arithmetic(values, self.random.randint(1, 6))
         exact = [v for v in values if v[1] in ("i64", "i32", "bool")]
         reduced, dtype = self.random.choice(exact or values)
-        op = self.random.choice(("any", "all", "argmax") if dtype == "bool" else ("min", "max", "argmin", "argmax"))
+        op = self.random.choice(
+            ("any", "all", "argmax") if dtype == "bool" else ("min", "max", "argmin", "argmax")
+        )
         if dtype in ("i64", "i32"):
             op = self.random.choice((op, "sum"))
         if self.random.random() < 0.5:
@@ -126,14 +142,19 @@ class Program:
         first = self.block(3)
         results = [self.new()] + ([self.new()] if op.startswith("arg") else [])
         reduce = f"reduce({', '.join(results)} = {op} {reduced})"
-        loop = f"    for i1 in {self.size('columns')} {self.schedule()} {reduce} {{\n{first}    }}\n"
+        loop = (
+            f"    for i1 in {self.size('columns')} {self.schedule()} {reduce} {{\n{first}    }}\n"
+        )
         outer = [(results[0], dtype)] + [(name, "i64") for name in results[1:]]
         self.arithmetic(outer, 3)
         loop += self.block(2)
         inner = outer + self.loads("i0", "i2", 1)
         self.arithmetic(inner, self.random.randint(1, 5))
         self.store(inner, f"i0*{self.size('columns')} + i2")
-        return loop + f"    for i2 in {self.size('columns')} {self.schedule()} {{\n{self.block(3)}    }}\n"
+        return (
+            loop
+            + f"    for i2 in {self.size('columns')} {self.schedule()} {{\n{self.block(3)}    }}\n"
+        )
 
     def case(self) -> Case:
         body = self.body()

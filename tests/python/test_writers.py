@@ -1,4 +1,4 @@
-"""Writers against the reference interpreter: every scalar op, dtype, cast and reduction, all kinds of memory access.
+"""Writers against the reference interpreter: scalar ops, casts, reductions, memory access.
 
 Each test runs its kernels on every executor of kernel_harness.
 """
@@ -12,15 +12,56 @@ from collections.abc import Sequence
 import pytest
 import torch
 from kernel_harness import DTYPES, Case, build, check, reference, renamed, run
+
 from triptych import _C
 
 INTEGERS = ("u8", "i8", "i16", "i32", "i64")
 FLOATS = ("f32", "f64")
 N = 67  # a full pair of vectors, and a tail
-SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, math.inf, -math.inf, math.nan, 1e-40, -1e-40, 1e30, -1e30)
+SPECIAL = (
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    -2.5,
+    3.0,
+    math.inf,
+    -math.inf,
+    math.nan,
+    1e-40,
+    -1e-40,
+    1e30,
+    -1e30,
+)
 # Ops whose meaning for all arguments is exact in every executor.
-ROUNDED = {"exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos"}
-ROUNDED |= {"atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "atan2", "hypot", "erf", "erfc"}
+ROUNDED = {
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+}
+ROUNDED |= {
+    "atan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asinh",
+    "acosh",
+    "atanh",
+    "atan2",
+    "hypot",
+    "erf",
+    "erfc",
+}
 ROUNDED |= {"erfinv", "lgamma", "digamma", "sigmoid", "i0", "pow", "rsqrt"}
 LOOPS = {"vector": "vector(16) unroll(2)", "serial": ""}
 
@@ -54,7 +95,8 @@ def pointwise(
     lines += body
     last = body[-1].split()[0]
     text = "\n    ".join([*lines, f"store %y[i0], {last}"])
-    return f"kernel {name}({', '.join(parameters)}) {{\n  for i0 in {n} {loop} {{\n    {text}\n  }}\n}}\n"
+    head = f"kernel {name}({', '.join(parameters)})"
+    return f"{head} {{\n  for i0 in {n} {loop} {{\n    {text}\n  }}\n}}\n"
 
 
 def op_cases() -> list[Case]:
@@ -84,7 +126,16 @@ def op_cases() -> list[Case]:
 
 def _defined(op: str, dtype: str, bool_result: bool) -> bool:
     if dtype == "bool":
-        return bool_result or op in {"bit_and", "bit_or", "bit_xor", "bit_not", "min", "max", "add", "mul"}
+        return bool_result or op in {
+            "bit_and",
+            "bit_or",
+            "bit_xor",
+            "bit_not",
+            "min",
+            "max",
+            "add",
+            "mul",
+        }
     if dtype in FLOATS:
         return not (op.startswith("bit_") or op.startswith("shift_"))
     return op not in {"reciprocal", "isinf", "copysign", "nextafter", "div"}
@@ -110,8 +161,12 @@ def test_casts() -> None:
             text = pointwise("cast", [source], target, [f"v1 = cast v0 : {target}"], loop)
             x = values(source, 3)
             if source in ("f32", "f64"):
-                x[:8] = torch.tensor([3e9, -3e9, 1e19, 300.7, -129.5, 2147483647.5, -2147483648.5, 65519.9])
-            cases.append(Case(text, [x], [(DTYPES[target], N)], name=f"{source} to {target} {kind}"))
+                x[:8] = torch.tensor(
+                    [3e9, -3e9, 1e19, 300.7, -129.5, 2147483647.5, -2147483648.5, 65519.9]
+                )
+            cases.append(
+                Case(text, [x], [(DTYPES[target], N)], name=f"{source} to {target} {kind}")
+            )
     check(cases)
 
 
@@ -192,7 +247,9 @@ def test_reductions(along: str) -> None:
     cases = []
     for seed, (op, columns) in enumerate(itertools.product(REDUCTIONS, SIZES)):
         for dtype in REDUCTIONS[op]:
-            if columns == 0 and (op in ("min", "max") and dtype not in FLOATS or op.startswith("arg")):
+            if columns == 0 and (
+                op in ("min", "max") and dtype not in FLOATS or op.startswith("arg")
+            ):
                 continue  # no value exists; lowering refuses where eager raises
             loop = "vector(16) unroll(4)" if seed % 4 else ""
             cases.append(reduction_case(op, dtype, columns, loop, along, seed))
@@ -272,7 +329,8 @@ GATHER = """kernel gather[s0](in %table: f32[20*s0], in %at: i64[s0], out %y: f3
   }
 }
 """
-GATHER_LANES = """kernel lanes(in %table: f32[20], in %at: i64[67], in %by: i64[67], out %y: f32[67], out %z: i64[67]) {
+GATHER_LANES = """kernel lanes(
+  in %table: f32[20], in %at: i64[67], in %by: i64[67], out %y: f32[67], out %z: i64[67]) {
   for i0 in 67 parallel vector(16) unroll(2) {
     v0 = load %at[i0]
     v1 = const 0 : i64
@@ -360,7 +418,8 @@ def test_symbolic_softmax_with_locals() -> None:
 
 
 def test_parallel_vector_chunks() -> None:
-    text = """kernel add[s0](in %a: f32[s0], in %b: f64[s0], in %c: u8[s0], out %y: f64[s0], out %z: bool[s0]) {
+    text = """kernel add[s0](
+  in %a: f32[s0], in %b: f64[s0], in %c: u8[s0], out %y: f64[s0], out %z: bool[s0]) {
   for i0 in s0 parallel vector(16) unroll(4) {
     v0 = load %a[i0]
     v1 = cast v0 : f64
@@ -378,7 +437,11 @@ def test_parallel_vector_chunks() -> None:
 """
     cases = []
     for n, chunks in ((1, 1), (64, 1), (100, 3), (1000, 4)):
-        inputs = [torch.randn(n), torch.randn(n, dtype=torch.float64), values("u8", 4, max(n, 20))[:n]]
+        inputs = [
+            torch.randn(n),
+            torch.randn(n, dtype=torch.float64),
+            values("u8", 4, max(n, 20))[:n],
+        ]
         outputs = [(torch.float64, n), (torch.bool, n)]
         cases.append(Case(text, inputs, outputs, symbols=[n], end=n, chunks=chunks))
     check(cases)
@@ -424,7 +487,9 @@ def test_streaming_stores(offset: int) -> None:
     )
     renamed([case])
     reference(case)
-    text = _C.write_kernels([case.text], "llvm", vector_bytes=64, streaming_store_bytes=4000)["text"]
+    text = _C.write_kernels([case.text], "llvm", vector_bytes=64, streaming_store_bytes=4000)[
+        "text"
+    ]
     assert text.count("!nontemporal") == 2, "two groups of %y; %z is too small"
     library = build([case], "llvm", streaming_store_bytes=4000)
     run(case, library.addresses[case.entry()], "llvm streaming")

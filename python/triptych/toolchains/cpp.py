@@ -57,7 +57,7 @@ def compile(  # noqa: A001 - the toolchain interface's name
     externals: Sequence[str] = (),
     options: Mapping[str, Any] | None = None,
 ) -> Library:
-    """`options`: `flags`, the compiler's arguments instead of FLAGS. `externals` is empty for this language."""
+    """`options`: `flags`, the compiler's arguments instead of FLAGS. No `externals` here."""
     assert not externals
     flags = tuple((options or {}).get("flags", FLAGS))
     key = hashlib.sha256("\0".join((text, *flags)).encode()).hexdigest()

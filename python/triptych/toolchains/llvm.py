@@ -58,7 +58,7 @@ def compile(  # noqa: A001 - the toolchain interface's name
     externals: Sequence[str],
     options: Mapping[str, Any] | None = None,
 ) -> Library:
-    """`options`: `level`, LLVM's code generation level (default 1); `cpu` and `features`, default the host's."""
+    """`options`: `level` of code generation (default 1); `cpu` and `features` (the host's)."""
     llvm = _binding()
     options = options or {}
     cpu, features = host()

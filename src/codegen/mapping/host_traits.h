@@ -5,8 +5,8 @@
 
 namespace triptych::mapping {
 
-// Instruction sets by cpuid, cache sizes from the system. `cpu` and `features` stay empty: toolchains take the
-// host's own.
+// Instruction sets by cpuid, cache sizes from the system. `cpu` and `features` stay empty:
+// toolchains take the host's own.
 Traits host_traits();
 
 }  // namespace triptych::mapping

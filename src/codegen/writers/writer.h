@@ -1,11 +1,13 @@
-// A writer prints mapped kernels as text in one language; a toolchain (elsewhere) makes it launchable.
+// A writer prints mapped kernels as text in one language; a toolchain (elsewhere) makes it
+// launchable.
 //
 // Every kernel becomes a C function of this shape (the simd family's calling convention):
 //   void NAME(void* const* buffers, const int64_t* symbols, int64_t begin, int64_t end,
 //             int32_t* error, void* scratch);
-// `buffers` follows Kernel::buffers without locals, each pointing at element 0 of the index space; [begin, end)
-// is the part of the outermost kParallel loop to run (0, 1 when there is none); `scratch` holds the locals,
-// 64-byte aligned, scratch_bytes(kernel) long; `error` is written with Check::Code, never cleared.
+// `buffers` follows Kernel::buffers without locals, each pointing at element 0 of the index space;
+// [begin, end) is the part of the outermost kParallel loop to run (0, 1 when there is none);
+// `scratch` holds the locals, 64-byte aligned, scratch_bytes(kernel) long; `error` is written with
+// Check::Code, never cleared.
 #pragma once
 
 #include <string>
@@ -17,9 +19,9 @@
 namespace triptych::writers {
 
 struct Module {
-  std::string language;              // "llvm", "cpp"
+  std::string language;  // "llvm", "cpp"
   std::string text;
-  std::vector<std::string> entries;  // function names, one per kernel, in order
+  std::vector<std::string> entries;    // function names, one per kernel, in order
   std::vector<std::string> externals;  // functions the text calls that the toolchain must resolve
 };
 

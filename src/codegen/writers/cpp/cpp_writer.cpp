@@ -28,11 +28,13 @@ using loops::Statement;
 
 class FunctionWriter {
  public:
-  FunctionWriter(const Kernel& kernel, std::set<std::string>& uses) : kernel_(kernel), uses_(uses) {}
+  FunctionWriter(const Kernel& kernel, std::set<std::string>& uses)
+      : kernel_(kernel), uses_(uses) {}
 
   std::string run() {
     comment();
-    line("extern \"C\" void " + kernel_.name + "(void* const* buffers, const std::int64_t* symbols,");
+    line("extern \"C\" void " + kernel_.name +
+         "(void* const* buffers, const std::int64_t* symbols,");
     line("    std::int64_t begin, std::int64_t end, std::int32_t* error, void* scratch) {");
     ++depth_;
     parameters();
@@ -55,27 +57,30 @@ class FunctionWriter {
 
   void parameters() {
     for (std::size_t k = 0; k < kernel_.symbols.size(); ++k) {
-      line("const std::int64_t " + kernel_.symbols[k].str() + " = symbols[" + std::to_string(k) + "];");
+      line("const std::int64_t " + kernel_.symbols[k].str() + " = symbols[" + std::to_string(k) +
+           "];");
     }
     std::vector<SymExpr> offsets = mapping::local_offsets(kernel_);
     std::size_t local = 0, parameter = 0;
     for (const Buffer& buffer : kernel_.buffers) {
       std::string type = cpp::memory_type(buffer.dtype);
       if (buffer.kind == Buffer::Kind::kLocal) {
-        line(type + "* " + name_of(buffer) + " = reinterpret_cast<" + type + "*>(static_cast<char*>(scratch) + " +
-             index(offsets.at(local++)) + ");");
+        line(type + "* " + name_of(buffer) + " = reinterpret_cast<" + type +
+             "*>(static_cast<char*>(scratch) + " + index(offsets.at(local++)) + ");");
         continue;
       }
       if (buffer.kind == Buffer::Kind::kInput) type = "const " + type;
-      line(type + "* " + name_of(buffer) + " = static_cast<" + type + "*>(buffers[" + std::to_string(parameter++) +
-           "]);");
+      line(type + "* " + name_of(buffer) + " = static_cast<" + type + "*>(buffers[" +
+           std::to_string(parameter++) + "]);");
     }
   }
 
-  // A trailing underscore keeps apart from scalars, loop variables, sizes and words of the language.
+  // A trailing underscore keeps apart from scalars, loop variables, sizes and words of the
+  // language.
   static std::string name_of(const Buffer& buffer) {
     std::string name = buffer.name;
-    std::replace_if(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+    std::replace_if(
+        name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
     if (!name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) != 0) name = "b" + name;
     return name + "_";
   }
@@ -126,7 +131,9 @@ class FunctionWriter {
         value = cpp::constant_text(instruction.dtype, instruction.constant);
         if (value.starts_with("triptych::")) uses_.insert("float16");
         break;
-      case ScalarOp::kIndex: value = index(instruction.index); break;
+      case ScalarOp::kIndex:
+        value = index(instruction.index);
+        break;
       case ScalarOp::kLoad:
         value = element(instruction.buffer, instruction.index);
         if (instruction.dtype == DType::kBool) value += " != 0";
@@ -166,7 +173,8 @@ class FunctionWriter {
   }
 
   static bool is_max(ReduceOp op) { return op == ReduceOp::kMax || op == ReduceOp::kArgMax; }
-  // Sums of f32 are kept in double: one plain sum, unlike the many of a vector loop, would lose digits.
+  // Sums of f32 are kept in double: one plain sum, unlike the many of a vector loop, would lose
+  // digits.
   static bool in_double(const Reduction& r) {
     return r.dtype == DType::kF32 && (r.op == ReduceOp::kSum || r.op == ReduceOp::kWelford);
   }
@@ -176,15 +184,25 @@ class FunctionWriter {
   static std::string first_value(const Reduction& r) {
     std::string type = cpp::variable_type(r.dtype);
     switch (r.op) {
-      case ReduceOp::kSum: case ReduceOp::kWelford: return "0";
-      case ReduceOp::kProd: return "1";
-      case ReduceOp::kAny: return "false";
-      case ReduceOp::kAll: return "true";
-      case ReduceOp::kMin: case ReduceOp::kArgMin: case ReduceOp::kMax: case ReduceOp::kArgMax: break;
+      case ReduceOp::kSum:
+      case ReduceOp::kWelford:
+        return "0";
+      case ReduceOp::kProd:
+        return "1";
+      case ReduceOp::kAny:
+        return "false";
+      case ReduceOp::kAll:
+        return "true";
+      case ReduceOp::kMin:
+      case ReduceOp::kArgMin:
+      case ReduceOp::kMax:
+      case ReduceOp::kArgMax:
+        break;
     }
     bool max = is_max(r.op);
     if (r.dtype == DType::kBool) return max ? "false" : "true";
-    if (ir::is_floating(r.dtype)) return std::string(max ? "-" : "") + "std::numeric_limits<" + type + ">::infinity()";
+    if (ir::is_floating(r.dtype))
+      return std::string(max ? "-" : "") + "std::numeric_limits<" + type + ">::infinity()";
     return "std::numeric_limits<" + type + (max ? ">::min()" : ">::max()");
   }
 
@@ -203,20 +221,28 @@ class FunctionWriter {
     std::string value = in_double(r) ? sum_name(r.results[0]) : name_of(r.results[0]);
     bool is_bool = r.dtype == DType::kBool;
     switch (r.op) {
-      case ReduceOp::kSum: return line(value + (is_bool ? " |= " : " += ") + x + ";");
-      case ReduceOp::kProd: return line(value + (is_bool ? " &= " : " *= ") + x + ";");
-      case ReduceOp::kAny: return line(value + " |= " + x + ";");
-      case ReduceOp::kAll: return line(value + " &= " + x + ";");
-      case ReduceOp::kMin: case ReduceOp::kMax: {
+      case ReduceOp::kSum:
+        return line(value + (is_bool ? " |= " : " += ") + x + ";");
+      case ReduceOp::kProd:
+        return line(value + (is_bool ? " &= " : " *= ") + x + ";");
+      case ReduceOp::kAny:
+        return line(value + " |= " + x + ";");
+      case ReduceOp::kAll:
+        return line(value + " &= " + x + ";");
+      case ReduceOp::kMin:
+      case ReduceOp::kMax: {
         std::string function = is_max(r.op) ? "highest_of" : "lowest_of";
         uses_.insert(function);
         return line(value + " = " + function + "(" + value + ", " + x + ");");
       }
-      case ReduceOp::kArgMin: case ReduceOp::kArgMax:
+      case ReduceOp::kArgMin:
+      case ReduceOp::kArgMax:
         uses_.insert("beats");
-        return line("if (beats(" + x + (is_max(r.op) ? " > " : " < ") + value + ", " + x + ", " + value + ")) " + value +
-                    " = " + x + ", " + name_of(r.results[1]) + " = " + i + ";");
-      case ReduceOp::kWelford: return welford(r, x);
+        return line("if (beats(" + x + (is_max(r.op) ? " > " : " < ") + value + ", " + x + ", " +
+                    value + ")) " + value + " = " + x + ", " + name_of(r.results[1]) + " = " + i +
+                    ";");
+      case ReduceOp::kWelford:
+        return welford(r, x);
     }
   }
 
@@ -235,14 +261,17 @@ class FunctionWriter {
     auto narrowed = [&](ScalarId id) { return "static_cast<" + type + ">(" + sum_name(id) + ")"; };
     if (r.op == ReduceOp::kWelford) {
       std::string nan = "std::numeric_limits<" + type + ">::quiet_NaN()";
-      define(r.results[0], r.dtype, count_name(r) + " == 0 ? " + nan + " : " + narrowed(r.results[0]), "const ");
+      define(r.results[0], r.dtype,
+             count_name(r) + " == 0 ? " + nan + " : " + narrowed(r.results[0]), "const ");
       define(r.results[1], r.dtype, narrowed(r.results[1]), "const ");
     } else if (in_double(r)) {
       define(r.results[0], r.dtype, narrowed(r.results[0]), "const ");
     }
   }
 
-  void line(const std::string& text) { text_ += std::string(static_cast<std::size_t>(depth_) * 2, ' ') + text + "\n"; }
+  void line(const std::string& text) {
+    text_ += std::string(static_cast<std::size_t>(depth_) * 2, ' ') + text + "\n";
+  }
 
   const Kernel& kernel_;
   std::set<std::string>& uses_;
@@ -252,20 +281,23 @@ class FunctionWriter {
 };
 
 bool has_form(DType dtype) {
-  return !ir::is_complex(dtype) && (!ir::is_floating(dtype) || dtype == DType::kF16 || dtype == DType::kBF16 ||
-                                    dtype == DType::kF32 || dtype == DType::kF64);
+  return !ir::is_complex(dtype) &&
+         (!ir::is_floating(dtype) || dtype == DType::kF16 || dtype == DType::kBF16 ||
+          dtype == DType::kF32 || dtype == DType::kF64);
 }
 
 }  // namespace
 
-Result<Module> CppWriter::write(const std::vector<loops::Kernel>& kernels, const mapping::Traits&) const {
+Result<Module> CppWriter::write(const std::vector<loops::Kernel>& kernels,
+                                const mapping::Traits&) const {
   Module module{.language = language()};
   std::set<std::string> uses;
   std::string functions;
   for (const loops::Kernel& kernel : kernels) {
     for (const Buffer& buffer : kernel.buffers) {
       if (has_form(buffer.dtype)) continue;
-      return unsupported("writers.dtype", "kernel " + kernel.name + ": buffer %" + buffer.name + " has dtype " +
+      return unsupported("writers.dtype", "kernel " + kernel.name + ": buffer %" + buffer.name +
+                                              " has dtype " +
                                               std::string(ir::dtype_name(buffer.dtype)) +
                                               ", which C++ code has no form for");
     }

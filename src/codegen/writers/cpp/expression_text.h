@@ -11,11 +11,13 @@ namespace triptych::writers::cpp {
 
 using ir::DType;
 
-// C++ types: of a variable and of an element in memory (bool: std::uint8_t; f16 and bf16: their bits).
+// C++ types: of a variable and of an element in memory (bool: std::uint8_t; f16 and bf16: their
+// bits).
 std::string variable_type(DType dtype);
 std::string memory_type(DType dtype);
 
-std::string constant_text(DType dtype, const std::variant<std::monostate, bool, std::int64_t, double>& value);
+std::string constant_text(DType dtype,
+                          const std::variant<std::monostate, bool, std::int64_t, double>& value);
 // `value` as `to`, which prints exactly.
 std::string float_text(DType dtype, double value);
 

@@ -25,10 +25,16 @@ static inline std::int64_t floordiv(std::int64_t a, std::int64_t b) {
   return quotient - (a % b != 0 && (a < 0) != (b < 0));
 }
 )"},
-      {"mod", "static inline std::int64_t mod(std::int64_t a, std::int64_t b) { return a - floordiv(a, b) * b; }\n",
+      {"mod",
+       "static inline std::int64_t mod(std::int64_t a, std::int64_t b) { return a - floordiv(a, b) "
+       "* b; }\n",
        {"floordiv"}},
-      {"min", "static inline std::int64_t min(std::int64_t a, std::int64_t b) { return a < b ? a : b; }\n"},
-      {"max", "static inline std::int64_t max(std::int64_t a, std::int64_t b) { return a > b ? a : b; }\n"},
+      {"min",
+       "static inline std::int64_t min(std::int64_t a, std::int64_t b) { return a < b ? a : b; "
+       "}\n"},
+      {"max",
+       "static inline std::int64_t max(std::int64_t a, std::int64_t b) { return a > b ? a : b; "
+       "}\n"},
       {"lowest_of", R"(template <class T>
 static inline T lowest_of(T a, T b) {  // a NaN wins
   if (a != a) return a;
@@ -46,7 +52,9 @@ static inline bool beats(bool better, T challenger, T champion) {  // strictly, 
   return better || (challenger != challenger && champion == champion);
 }
 )"},
-      {"sign", "template <class T>\nstatic inline T sign(T x) { return static_cast<T>((T(0) < x) - (x < T(0))); }\n"},
+      {"sign",
+       "template <class T>\nstatic inline T sign(T x) { return static_cast<T>((T(0) < x) - (x < "
+       "T(0))); }\n"},
       {"to_integer", R"(// Out of range and NaN: the lowest integer of Through.
 template <class To, class Through, class From>
 static inline To to_integer(From value) {
@@ -56,7 +64,8 @@ static inline To to_integer(From value) {
   return static_cast<To>(fits ? static_cast<Through>(truncated) : std::numeric_limits<Through>::min());
 }
 )"},
-      {"trunc_div", R"(// Integer division: by zero 0 (a check reports it); by -1 the negative, wrapping.
+      {"trunc_div",
+       R"(// Integer division: by zero 0 (a check reports it); by -1 the negative, wrapping.
 template <class T>
 static inline T trunc_div(T a, T b) {
   if (b == 0) return 0;
@@ -70,14 +79,16 @@ static inline T integer_fmod(T a, T b) {
   return static_cast<T>(a % b);
 }
 )"},
-      {"integer_remainder", R"(template <class T>
+      {"integer_remainder",
+       R"(template <class T>
 static inline T integer_remainder(T a, T b) {
   T rest = integer_fmod(a, b);
   return static_cast<T>(rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest);
 }
 )",
        {"integer_fmod"}},
-      {"integer_floor_div", R"(template <class T>
+      {"integer_floor_div",
+       R"(template <class T>
 static inline T integer_floor_div(T a, T b) {
   T rest = integer_fmod(a, b);
   return static_cast<T>(trunc_div(a, b) - (rest != 0 && (rest < 0) != (b < 0)));
@@ -129,7 +140,8 @@ static inline T shift_right(T a, T b) {
   return static_cast<T>(a >> b);
 }
 )"},
-      {"sigmoid", "template <class T>\nstatic inline T sigmoid(T x) { return 1 / (1 + std::exp(-x)); }\n"},
+      {"sigmoid",
+       "template <class T>\nstatic inline T sigmoid(T x) { return 1 / (1 + std::exp(-x)); }\n"},
       {"float16", ""},
       {"special_functions", ""},
   };
@@ -164,7 +176,8 @@ std::string prelude(const std::set<std::string>& names) {
   close_over(all);
   std::string text =
       "// Compile with -std=c++20 -O2 -march=native -fwrapv -fno-strict-aliasing -fPIC -shared\n"
-      "#include <bit>\n#include <cmath>\n#include <cstdint>\n#include <limits>\n#include <numbers>\n"
+      "#include <bit>\n#include <cmath>\n#include <cstdint>\n#include <limits>\n#include "
+      "<numbers>\n"
       "#include <type_traits>\n\n";
   std::size_t found = 0;
   for (const Entry& entry : entries()) {
@@ -179,7 +192,8 @@ std::string prelude(const std::set<std::string>& names) {
     }
     text += "\n";
   }
-  TRIPTYCH_CHECK(found == all.size(), "generated code uses a function that the prelude does not have");
+  TRIPTYCH_CHECK(found == all.size(),
+                 "generated code uses a function that the prelude does not have");
   return text;
 }
 

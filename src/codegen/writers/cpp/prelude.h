@@ -6,10 +6,12 @@
 
 namespace triptych::writers::cpp {
 
-// Includes, then the definitions of `names` and of what they use, in a fixed order. Names: see prelude.cpp.
+// Includes, then the definitions of `names` and of what they use, in a fixed order. Names: see
+// prelude.cpp.
 std::string prelude(const std::set<std::string>& names);
 
-// Sources of our own, embedded by the build: conversions of 16-bit floats; functions that <cmath> lacks.
+// Sources of our own, embedded by the build: conversions of 16-bit floats; functions that <cmath>
+// lacks.
 extern const char* const kFloat16Source;
 extern const char* const kSpecialFunctionsSource;
 

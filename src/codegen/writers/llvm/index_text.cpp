@@ -76,7 +76,8 @@ Operand min_max(Scope& scope, std::string_view op, const Operand& a, const Opera
   return result;
 }
 
-// Rounds to minus infinity. A zero divisor can only belong to a loop that does not run: any value will do.
+// Rounds to minus infinity. A zero divisor can only belong to a loop that does not run: any value
+// will do.
 Operand scalar_floordiv(Scope& scope, const Operand& a, const Operand& b, bool plain) {
   int level = std::max(a.level, b.level);
   Ops ops(scope.code, DType::kI64, 1, level);
@@ -95,8 +96,8 @@ Operand scalar_floordiv(Scope& scope, const Operand& a, const Operand& b, bool p
   return Operand{.text = ops.binary("sub", quotient, one), .level = level};
 }
 
-// Vectors of i64 have no division: indices stay far below 2^53, where the quotient of doubles, rounded down,
-// is exact.
+// Vectors of i64 have no division: indices stay far below 2^53, where the quotient of doubles,
+// rounded down, is exact.
 Operand vector_floordiv(Scope& scope, const Operand& a, const Operand& b) {
   int level = std::max(a.level, b.level);
   Ops ints(scope.code, DType::kI64, a.lanes, level);
@@ -104,7 +105,8 @@ Operand vector_floordiv(Scope& scope, const Operand& a, const Operand& b) {
   std::string x = ints.convert("sitofp", a.text, DType::kF64);
   std::string y = ints.convert("sitofp", b.text, DType::kF64);
   std::string quotient = reals.intrinsic("llvm.floor", {reals.div(x, y)});
-  return Operand{.text = reals.convert("fptosi", quotient, DType::kI64), .lanes = a.lanes, .level = level};
+  return Operand{
+      .text = reals.convert("fptosi", quotient, DType::kI64), .lanes = a.lanes, .level = level};
 }
 
 Operand scalar_call(Scope& scope, const SymExpr::Call& call) {
@@ -147,7 +149,8 @@ Operand symbol_value(Scope& scope, Symbol symbol, int u) {
 Operand lanes_of_variable(Scope& scope, int u) {
   int lanes = scope.vector.lanes;
   Operand base = scope.broadcast(scope.symbols.at(scope.vector.variable));
-  Operand steps{.text = iota_literal("i64", lanes, static_cast<std::int64_t>(u) * lanes, 1), .lanes = lanes};
+  Operand steps{.text = iota_literal("i64", lanes, static_cast<std::int64_t>(u) * lanes, 1),
+                .lanes = lanes};
   return binary(scope, "add nsw", base, steps);
 }
 
@@ -188,7 +191,8 @@ Operand moved(Scope& scope, BufferId buffer, const Operand& pointer, std::int64_
   return result;
 }
 
-// The constant step between lanes when `index` is linear in the vector variable and nothing else varies.
+// The constant step between lanes when `index` is linear in the vector variable and nothing else
+// varies.
 std::optional<std::int64_t> lane_stride(const Scope& scope, const SymExpr& index) {
   auto linear = index.linear_in(scope.vector.variable);
   if (!linear || scope.varies(*linear->rest)) return std::nullopt;

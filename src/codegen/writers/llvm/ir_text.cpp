@@ -13,33 +13,59 @@ namespace {
 
 std::string_view scalar_type(DType dtype) {
   switch (dtype) {
-    case DType::kBool: return "i1";
-    case DType::kU8: case DType::kI8: return "i8";
-    case DType::kI16: case DType::kU16: return "i16";
-    case DType::kI32: case DType::kU32: return "i32";
-    case DType::kI64: case DType::kU64: return "i64";
-    case DType::kF16: return "half";
-    case DType::kBF16: return "bfloat";
-    case DType::kF32: return "float";
-    case DType::kF64: return "double";
-    case DType::kC32: case DType::kC64: case DType::kC128:
-    case DType::kF8E4M3FN: case DType::kF8E5M2: case DType::kF8E4M3FNUZ: case DType::kF8E5M2FNUZ:
-    case DType::kF8E8M0FNU: break;
+    case DType::kBool:
+      return "i1";
+    case DType::kU8:
+    case DType::kI8:
+      return "i8";
+    case DType::kI16:
+    case DType::kU16:
+      return "i16";
+    case DType::kI32:
+    case DType::kU32:
+      return "i32";
+    case DType::kI64:
+    case DType::kU64:
+      return "i64";
+    case DType::kF16:
+      return "half";
+    case DType::kBF16:
+      return "bfloat";
+    case DType::kF32:
+      return "float";
+    case DType::kF64:
+      return "double";
+    case DType::kC32:
+    case DType::kC64:
+    case DType::kC128:
+    case DType::kF8E4M3FN:
+    case DType::kF8E5M2:
+    case DType::kF8E4M3FNUZ:
+    case DType::kF8E5M2FNUZ:
+    case DType::kF8E8M0FNU:
+      break;
   }
   TRIPTYCH_UNREACHABLE("a dtype that kernels do not have");
 }
 
 std::string_view scalar_memory_type(DType dtype) {
   switch (dtype) {
-    case DType::kBool: return "i8";
-    case DType::kF16: case DType::kBF16: return "i16";
-    default: return scalar_type(dtype);
+    case DType::kBool:
+      return "i8";
+    case DType::kF16:
+    case DType::kBF16:
+      return "i16";
+    default:
+      return scalar_type(dtype);
   }
 }
 
 std::string mangle(std::string_view type, int lanes) {
-  std::string_view name = type == "float" ? "f32" : type == "double" ? "f64" : type == "half" ? "f16"
-                          : type == "bfloat" ? "bf16" : type;
+  std::string_view name = type == "float"    ? "f32"
+                          : type == "double" ? "f64"
+                          : type == "half"   ? "f16"
+                          : type == "bfloat" ? "bf16"
+                                             : type;
   return lanes == 1 ? std::string(name) : cat("v", num(lanes), name);
 }
 
@@ -55,23 +81,32 @@ std::string vector_type(std::string_view scalar, int lanes) {
   return lanes == 1 ? std::string(scalar) : cat("<", num(lanes), " x ", scalar, ">");
 }
 std::string register_type(DType dtype, int lanes) { return vector_type(scalar_type(dtype), lanes); }
-std::string memory_type(DType dtype, int lanes) { return vector_type(scalar_memory_type(dtype), lanes); }
+std::string memory_type(DType dtype, int lanes) {
+  return vector_type(scalar_memory_type(dtype), lanes);
+}
 std::string mangled(DType dtype, int lanes) { return mangle(scalar_type(dtype), lanes); }
-std::string mangled_memory(DType dtype, int lanes) { return mangle(scalar_memory_type(dtype), lanes); }
+std::string mangled_memory(DType dtype, int lanes) {
+  return mangle(scalar_memory_type(dtype), lanes);
+}
 
 std::string float_literal(DType dtype, double value) {
   float narrow = static_cast<float>(value);
   switch (dtype) {
-    case DType::kF64: return cat("0x", hex(std::bit_cast<std::uint64_t>(value), 16));
+    case DType::kF64:
+      return cat("0x", hex(std::bit_cast<std::uint64_t>(value), 16));
     case DType::kF32:
       return cat("0x", hex(std::bit_cast<std::uint64_t>(static_cast<double>(narrow)), 16));
-    case DType::kBF16: return cat("0xR", hex(float_to_bf16(narrow), 4));
-    case DType::kF16: return cat("0xH", hex(float_to_f16(narrow), 4));
-    default: TRIPTYCH_UNREACHABLE("not a floating dtype");
+    case DType::kBF16:
+      return cat("0xR", hex(float_to_bf16(narrow), 4));
+    case DType::kF16:
+      return cat("0xH", hex(float_to_f16(narrow), 4));
+    default:
+      TRIPTYCH_UNREACHABLE("not a floating dtype");
   }
 }
 
-std::string literal(DType dtype, const std::variant<std::monostate, bool, std::int64_t, double>& value) {
+std::string literal(DType dtype,
+                    const std::variant<std::monostate, bool, std::int64_t, double>& value) {
   double real = 0;
   std::int64_t integer = 0;
   if (const auto* b = std::get_if<bool>(&value)) real = static_cast<double>(integer = *b ? 1 : 0);
@@ -84,10 +119,14 @@ std::string literal(DType dtype, const std::variant<std::monostate, bool, std::i
   if (dtype == DType::kBool) return real != 0 ? "true" : "false";
   // LLVM refuses a literal that does not fit the type: wrap as the conversion to that dtype does.
   switch (ir::dtype_bytes(dtype)) {
-    case 1: return num(static_cast<std::int8_t>(integer));
-    case 2: return num(static_cast<std::int16_t>(integer));
-    case 4: return num(static_cast<std::int32_t>(integer));
-    default: return num(integer);
+    case 1:
+      return num(static_cast<std::int8_t>(integer));
+    case 2:
+      return num(static_cast<std::int16_t>(integer));
+    case 4:
+      return num(static_cast<std::int32_t>(integer));
+    default:
+      return num(integer);
   }
 }
 
@@ -96,7 +135,8 @@ std::string splat_literal(DType dtype, const std::string& lane, int lanes) {
   return cat("splat (", scalar_type(dtype), " ", lane, ")");
 }
 
-std::string iota_literal(std::string_view scalar, int lanes, std::int64_t start, std::int64_t step) {
+std::string iota_literal(std::string_view scalar, int lanes, std::int64_t start,
+                         std::int64_t step) {
   if (lanes == 1) return num(start);
   std::string text = "<";
   for (int lane = 0; lane < lanes; ++lane) {
@@ -141,7 +181,8 @@ const Operand* Code::find(const std::string& key) const {
 }
 
 void Code::remember(const std::string& key, const Operand& operand) {
-  std::size_t region = operand.level >= level() ? regions_.size() - 1 : static_cast<std::size_t>(operand.level) + 1;
+  std::size_t region =
+      operand.level >= level() ? regions_.size() - 1 : static_cast<std::size_t>(operand.level) + 1;
   regions_[region].known[key] = operand;
 }
 
@@ -170,7 +211,8 @@ std::string Ops::fma(const std::string& a, const std::string& b, const std::stri
 
 std::string Ops::polynomial(const std::string& x, const std::vector<double>& coefficients) {
   std::string sum = constant(coefficients.front());
-  for (std::size_t k = 1; k < coefficients.size(); ++k) sum = fma(sum, x, constant(coefficients[k]));
+  for (std::size_t k = 1; k < coefficients.size(); ++k)
+    sum = fma(sum, x, constant(coefficients[k]));
   return sum;
 }
 

@@ -33,12 +33,14 @@ std::string mangled_memory(DType dtype, int lanes);
 
 // A literal of one lane ("0x3FF0000000000000", "7", "true"), and the same in all lanes.
 std::string float_literal(DType dtype, double value);
-std::string literal(DType dtype, const std::variant<std::monostate, bool, std::int64_t, double>& value);
+std::string literal(DType dtype,
+                    const std::variant<std::monostate, bool, std::int64_t, double>& value);
 std::string splat_literal(DType dtype, const std::string& lane, int lanes);
 // <i64 0, i64 1, ...> times `step`, plus `start`.
 std::string iota_literal(std::string_view scalar, int lanes, std::int64_t start, std::int64_t step);
 
-// A value in registers. `level`: the depth of the innermost loop region that it depends on (0: none).
+// A value in registers. `level`: the depth of the innermost loop region that it depends on (0:
+// none).
 struct Operand {
   std::string text;
   DType dtype = DType::kI64;
@@ -56,7 +58,9 @@ class Code {
 
   int level() const { return static_cast<int>(regions_.size()) - 1; }
   void open_region() { regions_.emplace_back(); }
-  struct Texts { std::string preheader, body; };
+  struct Texts {
+    std::string preheader, body;
+  };
   Texts close_region();
   // Where to append what depends on nothing deeper than `level`.
   std::string& at(int level);
@@ -64,7 +68,8 @@ class Code {
 
   std::string fresh() { return cat("%t", num(next_value_++)); }
   int fresh_label() { return next_label_++; }
-  // Emits "%t = <text>" at `level`; the name. What is hoisted must be pure: it is shared by its text.
+  // Emits "%t = <text>" at `level`; the name. What is hoisted must be pure: it is shared by its
+  // text.
   std::string define(int level, const std::string& text);
   // The label of the block that is open in the current region's body.
   void start_block(const std::string& label);
@@ -75,14 +80,18 @@ class Code {
   const Operand* find(const std::string& key) const;
   void remember(const std::string& key, const Operand& operand);
 
-  // What the module must hold beside the function, by name: declarations, functions that the text calls (both
-  // complete), and which names the toolchain must resolve.
+  // What the module must hold beside the function, by name: declarations, functions that the text
+  // calls (both complete), and which names the toolchain must resolve.
   struct Needs {
     std::map<std::string, std::string> declarations, helpers;
     std::set<std::string> externals;
   };
-  void declare(const std::string& name, const std::string& signature) { needs_.declarations[name] = signature; }
-  void helper(const std::string& name, const std::string& definition) { needs_.helpers[name] = definition; }
+  void declare(const std::string& name, const std::string& signature) {
+    needs_.declarations[name] = signature;
+  }
+  void helper(const std::string& name, const std::string& definition) {
+    needs_.helpers[name] = definition;
+  }
   void external(const std::string& name) { needs_.externals.insert(name); }
   const Needs& needs() const { return needs_; }
 
@@ -102,7 +111,11 @@ class Code {
 class Ops {
  public:
   Ops(Code& code, DType dtype, int lanes, int level)
-      : code_(code), dtype_(dtype), lanes_(lanes), level_(level), type_(register_type(dtype, lanes)) {}
+      : code_(code),
+        dtype_(dtype),
+        lanes_(lanes),
+        level_(level),
+        type_(register_type(dtype, lanes)) {}
 
   Code& code() { return code_; }
   DType dtype() const { return dtype_; }
@@ -112,15 +125,21 @@ class Ops {
   Ops with(DType dtype) const { return Ops(code_, dtype, lanes_, level_); }
 
   std::string def(const std::string& text) { return code_.define(level_, text); }
-  std::string constant(double value) const;          // floats
-  std::string integer(std::int64_t value) const;     // integers
+  std::string constant(double value) const;       // floats
+  std::string integer(std::int64_t value) const;  // integers
   std::string binary(std::string_view op, const std::string& a, const std::string& b) {
     return def(cat(op, " ", type_, " ", a, ", ", b));
   }
   // Float arithmetic that may be contracted to fused multiply-add.
-  std::string add(const std::string& a, const std::string& b) { return binary("fadd contract", a, b); }
-  std::string sub(const std::string& a, const std::string& b) { return binary("fsub contract", a, b); }
-  std::string mul(const std::string& a, const std::string& b) { return binary("fmul contract", a, b); }
+  std::string add(const std::string& a, const std::string& b) {
+    return binary("fadd contract", a, b);
+  }
+  std::string sub(const std::string& a, const std::string& b) {
+    return binary("fsub contract", a, b);
+  }
+  std::string mul(const std::string& a, const std::string& b) {
+    return binary("fmul contract", a, b);
+  }
   std::string div(const std::string& a, const std::string& b) { return binary("fdiv", a, b); }
   std::string fma(const std::string& a, const std::string& b, const std::string& c);
   std::string neg(const std::string& a) { return def(cat("fneg ", type_, " ", a)); }
@@ -134,8 +153,8 @@ class Ops {
     return def(cat("icmp ", predicate, " ", type_, " ", a, ", ", b));
   }
   std::string select(const std::string& condition, const std::string& a, const std::string& b) {
-    return def(cat("select ", register_type(DType::kBool, lanes_), " ", condition, ", ", type_, " ", a,
-                   ", ", type_, " ", b));
+    return def(cat("select ", register_type(DType::kBool, lanes_), " ", condition, ", ", type_, " ",
+                   a, ", ", type_, " ", b));
   }
   std::string convert(std::string_view op, const std::string& value, DType to) {
     return def(cat(op, " ", type_, " ", value, " to ", register_type(to, lanes_)));

@@ -3,14 +3,15 @@
 //   main loop, U full vectors at a time            while i + U*W <= N
 //   tail, one vector with a mask at a time         while i < N
 //
-// Whichever of the two cannot run for a constant N is left out, and what runs once is no loop. Machines
-// without masked memory run the tail in scalar code. Accumulators: one vector for each of the U groups, joined
-// behind the main loop, reduced to a scalar behind the tail. A large body is printed once, with a mask in every
-// iteration: what the mask costs is little beside it, and compile time grows with the text.
+// Whichever of the two cannot run for a constant N is left out, and what runs once is no loop.
+// Machines without masked memory run the tail in scalar code. Accumulators: one vector for each of
+// the U groups, joined behind the main loop, reduced to a scalar behind the tail. A large body is
+// printed once, with a mask in every iteration: what the mask costs is little beside it, and
+// compile time grows with the text.
 //
-// The counter passes through an empty piece of assembly that emits nothing. It hides the induction variable from
-// LLVM's loop strength reduction, which takes 40 % of the compile time here and has nothing to improve: addresses
-// already are base plus counter.
+// The counter passes through an empty piece of assembly that emits nothing. It hides the induction
+// variable from LLVM's loop strength reduction, which takes 40 % of the compile time here and has
+// nothing to improve: addresses already are base plus counter.
 #include "codegen/writers/llvm/kernel_text.h"
 
 #include <algorithm>
@@ -34,8 +35,8 @@ using loops::Check;
 using loops::Instruction;
 using loops::Kernel;
 using loops::Loop;
-using loops::Schedule;
 using loops::ScalarOp;
+using loops::Schedule;
 using loops::Statement;
 using loops::Store;
 
@@ -43,7 +44,8 @@ using Accumulators = std::vector<std::vector<Accumulator>>;  // [group][reductio
 
 class Writer {
  public:
-  Writer(const Kernel& kernel, const mapping::Traits& traits) : scope_(kernel, traits), code_(scope_.code) {}
+  Writer(const Kernel& kernel, const mapping::Traits& traits)
+      : scope_(kernel, traits), code_(scope_.code) {}
 
   FunctionText run() {
     enter();
@@ -52,11 +54,12 @@ class Writer {
     if (!scope_.streamed.empty()) code_.here() += "  fence seq_cst\n";
     code_.here() += "  ret void\n";
     for (int failure : failures_) {
-      code_.here() += cat("fail", num(failure), ":\n  store i32 ", num(failure), ", ptr %error, align 4\n  ret void\n");
+      code_.here() += cat("fail", num(failure), ":\n  store i32 ", num(failure),
+                          ", ptr %error, align 4\n  ret void\n");
     }
-    std::string text =
-        cat("define void @", scope_.kernel.name, "(ptr %buffers, ptr %symbols, i64 %begin, i64 %end, ",
-            "ptr %error, ptr %scratch) #0 {\nentry:\n", code_.close_region().body, "}\n");
+    std::string text = cat(
+        "define void @", scope_.kernel.name, "(ptr %buffers, ptr %symbols, i64 %begin, i64 %end, ",
+        "ptr %error, ptr %scratch) #0 {\nentry:\n", code_.close_region().body, "}\n");
     return FunctionText{std::move(text), code_.needs()};
   }
 
@@ -65,7 +68,8 @@ class Writer {
   void enter() {
     const Kernel& kernel = scope_.kernel;
     for (std::size_t k = 0; k < kernel.symbols.size(); ++k) {
-      std::string at = code_.define(0, cat("getelementptr i64, ptr %symbols, i64 ", num(static_cast<std::int64_t>(k))));
+      std::string at = code_.define(
+          0, cat("getelementptr i64, ptr %symbols, i64 ", num(static_cast<std::int64_t>(k))));
       Operand value{.text = code_.define(0, cat("load i64, ptr ", at, ", align 8"))};
       scope_.symbols[kernel.symbols[k]] = value;
       scope_.ranges.set(kernel.symbols[k], {0, ir::SymRange::kPositiveInfinity});
@@ -76,10 +80,12 @@ class Writer {
     for (const loops::Buffer& buffer : kernel.buffers) {
       if (buffer.kind == loops::Buffer::Kind::kLocal) {
         Operand offset = scalar_index(scope_, offsets.at(local++));
-        scope_.buffers.push_back({.text = code_.define(0, cat("getelementptr i8, ptr %scratch, i64 ", offset.text))});
+        scope_.buffers.push_back(
+            {.text = code_.define(0, cat("getelementptr i8, ptr %scratch, i64 ", offset.text))});
         continue;
       }
-      std::string at = code_.define(0, cat("getelementptr ptr, ptr %buffers, i64 ", num(parameter++)));
+      std::string at =
+          code_.define(0, cat("getelementptr ptr, ptr %buffers, i64 ", num(parameter++)));
       scope_.buffers.push_back({.text = code_.define(0, cat("load ptr, ptr ", at, ", align 8"))});
     }
   }
@@ -112,13 +118,15 @@ class Writer {
     std::vector<Operand> values;
     switch (instruction.op) {
       case ScalarOp::kConstant:
-        values.push_back({.text = literal(instruction.dtype, instruction.constant), .dtype = instruction.dtype});
+        values.push_back(
+            {.text = literal(instruction.dtype, instruction.constant), .dtype = instruction.dtype});
         break;
       case ScalarOp::kIndex:
         if (!scope_.varies(instruction.index)) {
           values.push_back(scalar_index(scope_, instruction.index));
         } else {
-          for (int u = 0; u < groups(); ++u) values.push_back(vector_index(scope_, instruction.index, u));
+          for (int u = 0; u < groups(); ++u)
+            values.push_back(vector_index(scope_, instruction.index, u));
         }
         break;
       case ScalarOp::kLoad:
@@ -126,12 +134,14 @@ class Writer {
           values.push_back(load(scope_, instruction.buffer, instruction.index, u));
         }
         break;
-      default: values = computed(instruction);
+      default:
+        values = computed(instruction);
     }
     result = std::move(values);
   }
 
-  // Pure and total: computed where the deepest operand is, which may be outside of the loops around us.
+  // Pure and total: computed where the deepest operand is, which may be outside of the loops around
+  // us.
   std::vector<Operand> computed(const Instruction& instruction) {
     bool varies = false;
     for (loops::ScalarId arg : instruction.args) varies |= scope_.get(arg, 0).lanes > 1;
@@ -145,14 +155,15 @@ class Writer {
         level = std::max(level, args.back().level);
       }
       Operand value{.dtype = instruction.dtype, .lanes = lanes, .level = level};
-      value.text = scalar_op(code_, scope_.traits, instruction.op, instruction.dtype, args, lanes, level);
+      value.text =
+          scalar_op(code_, scope_.traits, instruction.op, instruction.dtype, args, lanes, level);
       values.push_back(value);
     }
     return values;
   }
 
-  // A failed check ends the kernel: the program raises, so nothing that follows matters, and no later access
-  // needs to be safe.
+  // A failed check ends the kernel: the program raises, so nothing that follows matters, and no
+  // later access needs to be safe.
   void check(const Check& check) {
     int failure = static_cast<int>(check.code);
     failures_.insert(failure);
@@ -163,14 +174,17 @@ class Writer {
       std::string value = condition.text;
       if (condition.lanes > 1) {
         if (!scope_.vector.mask.empty()) {
-          std::string off = bools.binary("xor", scope_.vector.mask, splat_literal(DType::kBool, "true", condition.lanes));
+          std::string off = bools.binary("xor", scope_.vector.mask,
+                                         splat_literal(DType::kBool, "true", condition.lanes));
           value = bools.binary("or", value, off);
         }
         std::string bits = cat("i", num(condition.lanes));
-        std::string packed = code_.define(code_.level(), cat("bitcast ", bools.type(), " ", value, " to ", bits));
+        std::string packed =
+            code_.define(code_.level(), cat("bitcast ", bools.type(), " ", value, " to ", bits));
         value = code_.define(code_.level(), cat("icmp eq ", bits, " ", packed, ", -1"));
       }
-      holds = holds.empty() ? value : code_.define(code_.level(), cat("and i1 ", holds, ", ", value));
+      holds =
+          holds.empty() ? value : code_.define(code_.level(), cat("and i1 ", holds, ", ", value));
     }
     std::string go_on = label("checked");
     code_.here() += cat("  br i1 ", holds, ", label %", go_on, ", label %fail", num(failure), "\n");
@@ -196,14 +210,16 @@ class Writer {
     bool per_lane = !vector && scope_.vector.active;
     Accumulators start(static_cast<std::size_t>(per_lane ? groups() : 1));
     for (auto& group : start) {
-      for (const loops::Reduction& r : loop.reductions) group.push_back(identity(r, per_lane ? scope_.vector.lanes : 1));
+      for (const loops::Reduction& r : loop.reductions)
+        group.push_back(identity(r, per_lane ? scope_.vector.lanes : 1));
     }
     Accumulators last = start;
     auto run = [&] { return vector ? vector_loop(loop, range) : serial_loop(loop, range, start); };
     if (range.extent) {
       if (*range.extent > 0) last = run();
     } else {
-      std::string some = code_.define(code_.level(), cat("icmp slt i64 ", range.begin.text, ", ", range.end.text));
+      std::string some =
+          code_.define(code_.level(), cat("icmp slt i64 ", range.begin.text, ", ", range.end.text));
       last = conditional(some, start, run);
     }
     for (std::size_t r = 0; r < loop.reductions.size(); ++r) finish(loop.reductions[r], last, r);
@@ -219,7 +235,8 @@ class Writer {
         by_result[k].push_back(values[k]);
       }
     }
-    for (std::size_t k = 0; k < by_result.size(); ++k) scope_.scalars[reduction.results[k]] = by_result[k];
+    for (std::size_t k = 0; k < by_result.size(); ++k)
+      scope_.scalars[reduction.results[k]] = by_result[k];
   }
 
   // Runs `then` where `condition` holds; the accumulators of either way.
@@ -248,9 +265,10 @@ class Writer {
       for (std::size_t r = 0; r < a[u].size(); ++r) {
         for (std::size_t k = 0; k < a[u][r].size(); ++k) {
           Operand& part = result[u][r][k];
-          part.text = code_.define(code_.level(), cat("phi ", register_type(part.dtype, part.lanes), " [ ",
-                                                      a[u][r][k].text, ", %", from_a, " ], [ ", b[u][r][k].text,
-                                                      ", %", from_b, " ]"));
+          part.text =
+              code_.define(code_.level(), cat("phi ", register_type(part.dtype, part.lanes), " [ ",
+                                              a[u][r][k].text, ", %", from_a, " ], [ ",
+                                              b[u][r][k].text, ", %", from_b, " ]"));
           part.level = code_.level();
         }
       }
@@ -287,17 +305,21 @@ class Writer {
     Code::Texts texts = code_.close_region();
     std::string& out = code_.here();
     out += texts.preheader + cat("  br label %", name, "\n", name, ":\n");
-    out += cat("  ", variable.text, " = phi i64 [ ", counter.begin, ", %", before, " ], [ ", variable.text, ".next, %",
-               latch, " ]\n");
+    out += cat("  ", variable.text, " = phi i64 [ ", counter.begin, ", %", before, " ], [ ",
+               variable.text, ".next, %", latch, " ]\n");
     for_each_part(start, [&](std::size_t u, std::size_t r, std::size_t k, const Operand& first) {
-      out += cat("  ", current[u][r][k].text, " = phi ", register_type(first.dtype, first.lanes), " [ ", first.text,
-                 ", %", before, " ], [ ", next[u][r][k].text, ", %", latch, " ]\n");
+      out +=
+          cat("  ", current[u][r][k].text, " = phi ", register_type(first.dtype, first.lanes),
+              " [ ", first.text, ", %", before, " ], [ ", next[u][r][k].text, ", %", latch, " ]\n");
     });
     std::string behind = label("after");
     out += texts.body;
-    out += cat("  ", variable.text, ".sum = add nuw nsw i64 ", variable.text, ", ", num(counter.step), "\n");
-    out += cat("  ", variable.text, ".next = call i64 asm \"\", \"=r,0\"(i64 ", variable.text, ".sum)\n");
-    out += cat("  ", variable.text, ".more = icmp slt i64 ", variable.text, ".next, ", counter.end, "\n");
+    out += cat("  ", variable.text, ".sum = add nuw nsw i64 ", variable.text, ", ",
+               num(counter.step), "\n");
+    out += cat("  ", variable.text, ".next = call i64 asm \"\", \"=r,0\"(i64 ", variable.text,
+               ".sum)\n");
+    out += cat("  ", variable.text, ".more = icmp slt i64 ", variable.text, ".next, ", counter.end,
+               "\n");
     out += cat("  br i1 ", variable.text, ".more, label %", name, ", label %", behind, "\n");
     code_.start_block(behind);
     for (auto& group : next) {
@@ -323,15 +345,18 @@ class Writer {
     bool own = scope_.vector.active && scope_.vector.variable == loop.variable;
     for (std::size_t r = 0; r < loop.reductions.size(); ++r) {
       const loops::Reduction& reduction = loop.reductions[r];
-      bool arg = reduction.op == loops::ReduceOp::kArgMin || reduction.op == loops::ReduceOp::kArgMax;
+      bool arg =
+          reduction.op == loops::ReduceOp::kArgMin || reduction.op == loops::ReduceOp::kArgMax;
       for (std::size_t u = 0; u < before.size(); ++u) {
         Operand position;
         if (arg) {
           SymExpr i = SymExpr::symbol(loop.variable);
-          position = own ? vector_index(scope_, i, static_cast<int>(u)) : scope_.broadcast(scalar_index(scope_, i));
+          position = own ? vector_index(scope_, i, static_cast<int>(u))
+                         : scope_.broadcast(scalar_index(scope_, i));
         }
         Operand value = scope_.lanes_of(reduction.input, static_cast<int>(u));
-        after[u][r] = accumulate(code_, reduction, before[u][r], value, position, own ? scope_.vector.mask : "");
+        after[u][r] = accumulate(code_, reduction, before[u][r], value, position,
+                                 own ? scope_.vector.mask : "");
       }
     }
     return after;
@@ -343,15 +368,17 @@ class Writer {
       body(loop.body);
       return accumulate_all(loop, start);
     }
-    return counted({loop.variable, range.begin.text, range.end.text, 1}, start, [&](const Accumulators& current) {
-      body(loop.body);
-      return accumulate_all(loop, current);
-    });
+    return counted({loop.variable, range.begin.text, range.end.text, 1}, start,
+                   [&](const Accumulators& current) {
+                     body(loop.body);
+                     return accumulate_all(loop, current);
+                   });
   }
 
   Accumulators vector_loop(const Loop& loop, const Range& range) {
     code_.open_region();
-    Accumulators last = range.extent ? constant_vector_loop(loop, range) : general_vector_loop(loop, range);
+    Accumulators last =
+        range.extent ? constant_vector_loop(loop, range) : general_vector_loop(loop, range);
     scope_.vector = VectorContext{};
     for (std::size_t r = 0; r < loop.reductions.size(); ++r) {
       last[0][r] = reduce_lanes(code_, loop.reductions[r], last[0][r]);
@@ -361,7 +388,8 @@ class Writer {
   }
 
   VectorContext context(const Loop& loop, int unroll) const {
-    VectorContext result{.active = true, .variable = loop.variable, .lanes = loop.width, .unroll = unroll};
+    VectorContext result{
+        .active = true, .variable = loop.variable, .lanes = loop.width, .unroll = unroll};
     return result;
   }
 
@@ -381,7 +409,9 @@ class Writer {
       while (left.size() > 1) {
         std::vector<Accumulator> pairs;
         for (std::size_t k = 0; k < left.size(); k += 2) {
-          pairs.push_back(k + 1 < left.size() ? merge(code_, loop.reductions[r], left[k], left[k + 1]) : left[k]);
+          pairs.push_back(k + 1 < left.size()
+                              ? merge(code_, loop.reductions[r], left[k], left[k + 1])
+                              : left[k]);
         }
         left = std::move(pairs);
       }
@@ -390,7 +420,8 @@ class Writer {
     return one;
   }
 
-  // One iteration. A region of its own: what is remembered for this value of the variable ends with it.
+  // One iteration. A region of its own: what is remembered for this value of the variable ends with
+  // it.
   Accumulators straight(const Loop& loop, const std::string& position, const Accumulators& start,
                         const std::function<Accumulators(const Accumulators&)>& iterate) {
     code_.open_region();
@@ -413,17 +444,19 @@ class Writer {
       auto extent = buffer.extent.as_constant();
       auto linear = store_->index.linear_in(loop.variable);
       int bytes = ir::dtype_bytes(buffer.dtype);
-      if (buffer.kind == loops::Buffer::Kind::kOutput && extent && *extent * bytes >= least && linear &&
-          *linear->coefficient == SymExpr(1) && bytes * loop.width % scope_.traits.vector_bytes == 0) {
+      if (buffer.kind == loops::Buffer::Kind::kOutput && extent && *extent * bytes >= least &&
+          linear && *linear->coefficient == SymExpr(1) &&
+          bytes * loop.width % scope_.traits.vector_bytes == 0) {
         found.push_back(store_);
       }
     }
     return found;
   }
 
-  // Two versions of the loop: past the caches where the first vector of each large store is aligned.
-  Accumulators streaming_vectors(const Loop& loop, int unroll, const std::string& begin, const std::string& end,
-                                 const std::vector<const Store*>& stores) {
+  // Two versions of the loop: past the caches where the first vector of each large store is
+  // aligned.
+  Accumulators streaming_vectors(const Loop& loop, int unroll, const std::string& begin,
+                                 const std::string& end, const std::vector<const Store*>& stores) {
     code_.helper("!0", "!0 = !{i32 1}\n");
     scope_.vector = context(loop, unroll);
     code_.open_region();
@@ -436,7 +469,8 @@ class Writer {
       std::string address = code_.define(code_.level(), cat("ptrtoint ptr ", pointer, " to i64"));
       bits = bits.empty() ? address : i64.binary("or", bits, address);
     }
-    std::string aligned = i64.icmp("eq", i64.binary("and", bits, num(scope_.traits.vector_bytes - 1)), "0");
+    std::string aligned =
+        i64.icmp("eq", i64.binary("and", bits, num(scope_.traits.vector_bytes - 1)), "0");
     Accumulators none(1);
     conditional(aligned, none, [&] {
       scope_.streaming = true;
@@ -453,15 +487,16 @@ class Writer {
     return none;
   }
 
-  Accumulators full_vectors(const Loop& loop, int unroll, const std::string& begin, const std::string& end, bool once) {
+  Accumulators full_vectors(const Loop& loop, int unroll, const std::string& begin,
+                            const std::string& end, bool once) {
     std::vector<const Store*> stores = large_stores(loop);
     if (!once && !stores.empty()) return streaming_vectors(loop, unroll, begin, end, stores);
     return plain_vectors(loop, unroll, begin, end, once);
   }
 
   // Vectors without a mask from begin to end, a positive multiple of width * unroll apart.
-  Accumulators plain_vectors(const Loop& loop, int unroll, const std::string& begin, const std::string& end,
-                             bool once) {
+  Accumulators plain_vectors(const Loop& loop, int unroll, const std::string& begin,
+                             const std::string& end, bool once) {
     scope_.vector = context(loop, unroll);
     Accumulators start = identities(loop, unroll);
     auto iterate = [&](const Accumulators& current) {
@@ -478,9 +513,10 @@ class Writer {
     return joined_groups(loop, all);
   }
 
-  // One vector at a time from begin to end, masked; scalar code when the machine has no masked memory.
-  Accumulators tail(const Loop& loop, const std::string& begin, const std::string& end, const Accumulators& before,
-                    std::optional<std::int64_t> count) {
+  // One vector at a time from begin to end, masked; scalar code when the machine has no masked
+  // memory.
+  Accumulators tail(const Loop& loop, const std::string& begin, const std::string& end,
+                    const Accumulators& before, std::optional<std::int64_t> count) {
     if (!scope_.traits.masked_memory) return scalar_tail(loop, begin, end, before);
     scope_.vector = context(loop, 1);
     auto iterate = [&](const Accumulators& current) {
@@ -492,10 +528,11 @@ class Writer {
       scope_.vector.mask = constant_mask(loop.width, *count);
       return straight(loop, begin, before, iterate);
     }
-    return counted({loop.variable, begin, end, loop.width}, before, [&](const Accumulators& current) {
-      scope_.vector.mask = mask_until(scope_.symbols.at(loop.variable).text, end, loop.width);
-      return iterate(current);
-    });
+    return counted(
+        {loop.variable, begin, end, loop.width}, before, [&](const Accumulators& current) {
+          scope_.vector.mask = mask_until(scope_.symbols.at(loop.variable).text, end, loop.width);
+          return iterate(current);
+        });
   }
 
   Accumulators last_vector(const Loop& loop, const std::string& begin, const std::string& end,
@@ -509,7 +546,8 @@ class Writer {
     });
   }
 
-  // The lanes become one before the scalar loop; its results come back as lane 0 of otherwise empty lanes.
+  // The lanes become one before the scalar loop; its results come back as lane 0 of otherwise empty
+  // lanes.
   Accumulators scalar_tail(const Loop& loop, const std::string& begin, const std::string& end,
                            const Accumulators& before) {
     Accumulators start(1);
@@ -517,11 +555,12 @@ class Writer {
       start[0].push_back(reduce_lanes(code_, loop.reductions[r], before[0][r]));
     }
     scope_.vector = VectorContext{.active = true, .variable = loop.variable};
-    Accumulators last = counted({loop.variable, begin, end, 1}, start, [&](const Accumulators& current) {
-      scope_.vector.level = code_.level();
-      body(loop.body);
-      return accumulate_all(loop, current);
-    });
+    Accumulators last =
+        counted({loop.variable, begin, end, 1}, start, [&](const Accumulators& current) {
+          scope_.vector.level = code_.level();
+          body(loop.body);
+          return accumulate_all(loop, current);
+        });
     for (std::size_t r = 0; r < loop.reductions.size(); ++r) {
       Accumulator empty = identity(loop.reductions[r], loop.width);
       for (std::size_t k = 0; k < empty.size(); ++k) {
@@ -537,16 +576,20 @@ class Writer {
 
   static std::string constant_mask(int lanes, std::int64_t count) {
     std::string text = "<";
-    for (int lane = 0; lane < lanes; ++lane) text += cat(lane == 0 ? "" : ", ", "i1 ", lane < count ? "true" : "false");
+    for (int lane = 0; lane < lanes; ++lane)
+      text += cat(lane == 0 ? "" : ", ", "i1 ", lane < count ? "true" : "false");
     return text + ">";
   }
 
   std::string mask_until(const std::string& position, const std::string& end, int lanes) {
     Ops i64(code_, DType::kI64, 1, code_.level());
     std::string left = i64.intrinsic("llvm.umin", {i64.binary("sub", end, position), num(lanes)});
-    Operand narrow{.text = i64.convert("trunc", left, DType::kI32), .dtype = DType::kI32, .level = code_.level()};
+    Operand narrow{.text = i64.convert("trunc", left, DType::kI32),
+                   .dtype = DType::kI32,
+                   .level = code_.level()};
     Operand wide = scope_.broadcast(narrow);
-    return code_.define(code_.level(), cat("icmp ugt ", wide.typed(), ", ", iota_literal("i32", lanes, 0, 1)));
+    return code_.define(code_.level(),
+                        cat("icmp ugt ", wide.typed(), ", ", iota_literal("i32", lanes, 0, 1)));
   }
 
   // In additions, roughly; a body that is printed once gets masks instead of a tail.
@@ -589,8 +632,9 @@ class Writer {
     Ops ops(code_, DType::kI64, 1, code_.level());
     std::string count = ops.binary("sub", range.end.text, range.begin.text);
     bool power_of_two = (step & (step - 1)) == 0;
-    std::string whole = power_of_two ? ops.binary("and", count, num(-step))
-                                     : ops.binary("mul", ops.binary("udiv", count, num(step)), num(step));
+    std::string whole = power_of_two
+                            ? ops.binary("and", count, num(-step))
+                            : ops.binary("mul", ops.binary("udiv", count, num(step)), num(step));
     std::string middle = ops.binary("add", range.begin.text, whole);
     Accumulators main = conditional(ops.icmp("slt", range.begin.text, middle), none, [&] {
       return full_vectors(loop, loop.unroll, range.begin.text, middle, false);
@@ -609,10 +653,17 @@ class Writer {
 
 bool has_form(DType dtype) {
   switch (dtype) {
-    case DType::kC32: case DType::kC64: case DType::kC128:
-    case DType::kF8E4M3FN: case DType::kF8E5M2: case DType::kF8E4M3FNUZ: case DType::kF8E5M2FNUZ:
-    case DType::kF8E8M0FNU: return false;
-    default: return true;
+    case DType::kC32:
+    case DType::kC64:
+    case DType::kC128:
+    case DType::kF8E4M3FN:
+    case DType::kF8E5M2:
+    case DType::kF8E4M3FNUZ:
+    case DType::kF8E5M2FNUZ:
+    case DType::kF8E8M0FNU:
+      return false;
+    default:
+      return true;
   }
 }
 
@@ -621,8 +672,9 @@ bool has_form(DType dtype) {
 Result<FunctionText> write_function(const Kernel& kernel, const mapping::Traits& traits) {
   for (const loops::Buffer& buffer : kernel.buffers) {
     if (has_form(buffer.dtype)) continue;
-    return unsupported("writers.dtype", cat("kernel ", kernel.name, ": buffer %", buffer.name, " has dtype ",
-                                            ir::dtype_name(buffer.dtype), ", which LLVM code has no form for"));
+    return unsupported("writers.dtype",
+                       cat("kernel ", kernel.name, ": buffer %", buffer.name, " has dtype ",
+                           ir::dtype_name(buffer.dtype), ", which LLVM code has no form for"));
   }
   return Writer(kernel, traits).run();
 }

@@ -7,7 +7,8 @@
 
 namespace triptych::writers {
 
-Result<Module> LlvmWriter::write(const std::vector<loops::Kernel>& kernels, const mapping::Traits& traits) const {
+Result<Module> LlvmWriter::write(const std::vector<loops::Kernel>& kernels,
+                                 const mapping::Traits& traits) const {
   Module module{.language = language()};
   llvm::Code::Needs needs;
   for (const loops::Kernel& kernel : kernels) {

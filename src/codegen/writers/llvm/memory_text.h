@@ -1,5 +1,5 @@
-// Loads and stores: contiguous vectors (masked at the end of a loop), gathers and scatters, scalars. Bytes of
-// bool become i1, f16 and bf16 travel as i16.
+// Loads and stores: contiguous vectors (masked at the end of a loop), gathers and scatters,
+// scalars. Bytes of bool become i1, f16 and bf16 travel as i16.
 #pragma once
 
 #include "codegen/writers/llvm/index_text.h"

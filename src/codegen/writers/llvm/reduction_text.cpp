@@ -30,12 +30,21 @@ std::string worst(DType dtype, bool max) {
 std::string first_value(const Reduction& reduction) {
   DType dtype = reduction.dtype;
   switch (reduction.op) {
-    case ReduceOp::kSum: case ReduceOp::kWelford: return literal(dtype, std::int64_t{0});
-    case ReduceOp::kProd: return literal(dtype, std::int64_t{1});
-    case ReduceOp::kMin: case ReduceOp::kArgMin: return worst(dtype, false);
-    case ReduceOp::kMax: case ReduceOp::kArgMax: return worst(dtype, true);
-    case ReduceOp::kAny: return literal(dtype, false);
-    case ReduceOp::kAll: return literal(dtype, true);
+    case ReduceOp::kSum:
+    case ReduceOp::kWelford:
+      return literal(dtype, std::int64_t{0});
+    case ReduceOp::kProd:
+      return literal(dtype, std::int64_t{1});
+    case ReduceOp::kMin:
+    case ReduceOp::kArgMin:
+      return worst(dtype, false);
+    case ReduceOp::kMax:
+    case ReduceOp::kArgMax:
+      return worst(dtype, true);
+    case ReduceOp::kAny:
+      return literal(dtype, false);
+    case ReduceOp::kAll:
+      return literal(dtype, true);
   }
   TRIPTYCH_UNREACHABLE("reduction");
 }
@@ -51,14 +60,23 @@ std::string combine(Ops& ops, ReduceOp op, const std::string& a, const std::stri
   bool floating = ir::is_floating(ops.dtype());
   bool is_bool = ops.dtype() == DType::kBool;
   switch (op) {
-    case ReduceOp::kSum: return floating ? ops.add(a, b) : ops.binary(is_bool ? "or" : "add", a, b);
-    case ReduceOp::kProd: return floating ? ops.mul(a, b) : ops.binary(is_bool ? "and" : "mul", a, b);
+    case ReduceOp::kSum:
+      return floating ? ops.add(a, b) : ops.binary(is_bool ? "or" : "add", a, b);
+    case ReduceOp::kProd:
+      return floating ? ops.mul(a, b) : ops.binary(is_bool ? "and" : "mul", a, b);
     // The accumulator stands second: it is one instruction away from the result.
-    case ReduceOp::kMin: return min_max(ops, false, b, a);
-    case ReduceOp::kMax: return min_max(ops, true, b, a);
-    case ReduceOp::kAny: return ops.binary("or", a, b);
-    case ReduceOp::kAll: return ops.binary("and", a, b);
-    case ReduceOp::kArgMin: case ReduceOp::kArgMax: case ReduceOp::kWelford: break;
+    case ReduceOp::kMin:
+      return min_max(ops, false, b, a);
+    case ReduceOp::kMax:
+      return min_max(ops, true, b, a);
+    case ReduceOp::kAny:
+      return ops.binary("or", a, b);
+    case ReduceOp::kAll:
+      return ops.binary("and", a, b);
+    case ReduceOp::kArgMin:
+    case ReduceOp::kArgMax:
+    case ReduceOp::kWelford:
+      break;
   }
   TRIPTYCH_UNREACHABLE("reduction of several registers");
 }
@@ -75,7 +93,8 @@ std::string better(Ops& ops, bool max, const std::string& a, const std::string& 
   return bools.binary("or", beats, new_nan);
 }
 
-Accumulator choose(Code& code, const std::string& condition, const Accumulator& yes, const Accumulator& no) {
+Accumulator choose(Code& code, const std::string& condition, const Accumulator& yes,
+                   const Accumulator& no) {
   Accumulator result;
   for (std::size_t k = 0; k < yes.size(); ++k) {
     Ops ops(code, yes[k].dtype, yes[k].lanes, code.level());
@@ -98,7 +117,8 @@ Accumulator welford_step(Code& code, const Accumulator& before, const Operand& x
 Accumulator welford_merge(Code& code, const Accumulator& a, const Accumulator& b) {
   Ops ops(code, a[0].dtype, a[0].lanes, code.level());
   std::string count = ops.binary("fadd", a[2].text, b[2].text);
-  // At least 1. Not a comparison with 0: LLVM 22 narrows that one wrongly when it knows lanes to be 0.
+  // At least 1. Not a comparison with 0: LLVM 22 narrows that one wrongly when it knows lanes to be
+  // 0.
   std::string divisor = ops.select(ops.fcmp("ogt", count, ops.constant(1)), count, ops.constant(1));
   std::string share = ops.div(b[2].text, divisor);
   std::string delta = ops.sub(b[0].text, a[0].text);
@@ -121,8 +141,8 @@ Accumulator identity(const Reduction& reduction, int lanes) {
   return {value};
 }
 
-Accumulator accumulate(Code& code, const Reduction& reduction, const Accumulator& before, const Operand& value,
-                       const Operand& position, const std::string& mask) {
+Accumulator accumulate(Code& code, const Reduction& reduction, const Accumulator& before,
+                       const Operand& value, const Operand& position, const std::string& mask) {
   Ops ops(code, value.dtype, value.lanes, code.level());
   Accumulator after;
   if (reduction.op == ReduceOp::kWelford) {
@@ -136,15 +156,18 @@ Accumulator accumulate(Code& code, const Reduction& reduction, const Accumulator
   return mask.empty() ? after : choose(code, mask, after, before);
 }
 
-Accumulator merge(Code& code, const Reduction& reduction, const Accumulator& a, const Accumulator& b) {
+Accumulator merge(Code& code, const Reduction& reduction, const Accumulator& a,
+                  const Accumulator& b) {
   Ops ops(code, a[0].dtype, a[0].lanes, code.level());
   if (reduction.op == ReduceOp::kWelford) return welford_merge(code, a, b);
-  if (!is_arg(reduction.op)) return {at_here(code, a[0], combine(ops, reduction.op, a[0].text, b[0].text))};
+  if (!is_arg(reduction.op))
+    return {at_here(code, a[0], combine(ops, reduction.op, a[0].text, b[0].text))};
   // Equal values, two NaNs included: the earlier position.
   Ops bools = ops.with(DType::kBool);
   Ops ints = ops.with(DType::kI64);
   bool max = is_max(reduction.op);
-  std::string same = bools.binary("or", better(ops, max, a[0].text, b[0].text), better(ops, max, b[0].text, a[0].text));
+  std::string same = bools.binary("or", better(ops, max, a[0].text, b[0].text),
+                                  better(ops, max, b[0].text, a[0].text));
   same = bools.binary("xor", same, splat_literal(DType::kBool, "true", ops.lanes()));
   std::string earlier = bools.binary("and", same, ints.icmp("slt", b[1].text, a[1].text));
   std::string take = bools.binary("or", better(ops, max, a[0].text, b[0].text), earlier);
@@ -161,11 +184,12 @@ Accumulator reduce_lanes(Code& code, const Reduction& reduction, Accumulator lan
         Operand result = part;
         result.lanes = half;
         if (half == 1) {
-          result.text = code.define(code.level(), cat("extractelement ", part.typed(), ", i64 ", num(start)));
+          result.text =
+              code.define(code.level(), cat("extractelement ", part.typed(), ", i64 ", num(start)));
         } else {
-          result.text = code.define(
-              code.level(), cat("shufflevector ", part.typed(), ", ", type, " poison, ", vector_type("i32", half), " ",
-                                iota_literal("i32", half, start, 1)));
+          result.text = code.define(code.level(), cat("shufflevector ", part.typed(), ", ", type,
+                                                      " poison, ", vector_type("i32", half), " ",
+                                                      iota_literal("i32", half, start, 1)));
         }
         return result;
       };

@@ -24,17 +24,20 @@ std::string bf16_by_integers(Ops& f32, const std::string& value) {
   Ops i32 = f32.with(DType::kI32);
   Code& code = f32.code();
   std::string narrow = memory_type(DType::kBF16, f32.lanes());
-  std::string bits = code.define(f32.level(), cat("bitcast ", f32.type(), " ", value, " to ", i32.type()));
+  std::string bits =
+      code.define(f32.level(), cat("bitcast ", f32.type(), " ", value, " to ", i32.type()));
   std::string odd = i32.binary("and", i32.binary("lshr", bits, i32.integer(16)), i32.integer(1));
   std::string sum = i32.binary("add", bits, i32.binary("add", odd, i32.integer(0x7fff)));
   std::string rounded = i32.binary("lshr", sum, i32.integer(16));
   std::string chosen = i32.select(f32.fcmp("uno", value, value), i32.integer(0x7fc0), rounded);
-  std::string half = code.define(f32.level(), cat("trunc ", i32.type(), " ", chosen, " to ", narrow));
+  std::string half =
+      code.define(f32.level(), cat("trunc ", i32.type(), " ", chosen, " to ", narrow));
   return code.define(f32.level(), cat("bitcast ", narrow, " ", half, " to ",
                                       register_type(DType::kBF16, f32.lanes())));
 }
 
-// Out of range and NaN give the lowest integer of i32 (i64 for i64, u32, u64), as the hardware's conversion.
+// Out of range and NaN give the lowest integer of i32 (i64 for i64, u32, u64), as the hardware's
+// conversion.
 std::string float_to_integer(Ops& from, const std::string& value, DType to) {
   bool narrow = ir::dtype_bytes(to) <= 4 && to != DType::kU32;
   DType through = narrow ? DType::kI32 : DType::kI64;
@@ -50,7 +53,8 @@ std::string float_to_integer(Ops& from, const std::string& value, DType to) {
   std::string lowest = narrow ? wide.integer(std::numeric_limits<std::int32_t>::min())
                               : wide.integer(std::numeric_limits<std::int64_t>::min());
   std::string integer = wide.select(fits, from.convert("fptosi", safe, through), lowest);
-  return ir::dtype_bytes(to) < ir::dtype_bytes(through) ? wide.convert("trunc", integer, to) : integer;
+  return ir::dtype_bytes(to) < ir::dtype_bytes(through) ? wide.convert("trunc", integer, to)
+                                                        : integer;
 }
 
 std::string integer_divide(Ops& ops, ScalarOp op, const std::string& a, const std::string& b) {
@@ -89,30 +93,31 @@ std::string shift(Ops& ops, ScalarOp op, const std::string& a, const std::string
   return ops.select(inside, shifted, ops.integer(0));
 }
 
-// By repeated squaring, wrapping, as long as any lane has bits of its exponent left: a function of the module.
+// By repeated squaring, wrapping, as long as any lane has bits of its exponent left: a function of
+// the module.
 std::string power_function(Ops& ops) {
   std::string name = cat("integer_pow.", mangled(ops.dtype(), ops.lanes()));
   const std::string& type = ops.type();
   std::string bits = vector_type("i1", ops.lanes());
-  std::string any = ops.lanes() == 1 ? std::string("  %go = icmp ne ") + type + " %left.next, 0\n"
-                                     : cat("  %some = icmp ne ", type, " %left.next, zeroinitializer\n",
-                                           "  %packed = bitcast ", bits, " %some to i", num(ops.lanes()), "\n",
-                                           "  %go = icmp ne i", num(ops.lanes()), " %packed, 0\n");
+  std::string any = ops.lanes() == 1
+                        ? std::string("  %go = icmp ne ") + type + " %left.next, 0\n"
+                        : cat("  %some = icmp ne ", type, " %left.next, zeroinitializer\n",
+                              "  %packed = bitcast ", bits, " %some to i", num(ops.lanes()), "\n",
+                              "  %go = icmp ne i", num(ops.lanes()), " %packed, 0\n");
   std::string one = ops.integer(1);
   std::string zero = ops.integer(0);
   ops.code().helper(
-      name, cat("define internal ", type, " @", name, "(", type, " %base, ", type, " %exponent) #0 {\n",
-                "entry:\n  br label %step\nstep:\n",
-                "  %result = phi ", type, " [ ", one, ", %entry ], [ %result.next, %step ]\n",
-                "  %square = phi ", type, " [ %base, %entry ], [ %square.next, %step ]\n",
-                "  %left = phi ", type, " [ %exponent, %entry ], [ %left.next, %step ]\n",
-                "  %low = and ", type, " %left, ", one, "\n",
-                "  %odd = icmp ne ", type, " %low, ", zero, "\n",
-                "  %product = mul ", type, " %result, %square\n",
-                "  %result.next = select ", bits, " %odd, ", type, " %product, ", type, " %result\n",
-                "  %square.next = mul ", type, " %square, %square\n",
-                "  %left.next = lshr ", type, " %left, ", one, "\n", any,
-                "  br i1 %go, label %step, label %done\ndone:\n  ret ", type, " %result.next\n}\n"));
+      name,
+      cat("define internal ", type, " @", name, "(", type, " %base, ", type, " %exponent) #0 {\n",
+          "entry:\n  br label %step\nstep:\n", "  %result = phi ", type, " [ ", one,
+          ", %entry ], [ %result.next, %step ]\n", "  %square = phi ", type,
+          " [ %base, %entry ], [ %square.next, %step ]\n", "  %left = phi ", type,
+          " [ %exponent, %entry ], [ %left.next, %step ]\n", "  %low = and ", type, " %left, ", one,
+          "\n", "  %odd = icmp ne ", type, " %low, ", zero, "\n", "  %product = mul ", type,
+          " %result, %square\n", "  %result.next = select ", bits, " %odd, ", type, " %product, ",
+          type, " %result\n", "  %square.next = mul ", type, " %square, %square\n",
+          "  %left.next = lshr ", type, " %left, ", one, "\n", any,
+          "  br i1 %go, label %step, label %done\ndone:\n  ret ", type, " %result.next\n}\n"));
   return name;
 }
 
@@ -120,8 +125,8 @@ std::string power_function(Ops& ops) {
 std::string integer_power(Ops& ops, const std::string& base, const std::string& exponent) {
   std::string one = ops.integer(1);
   std::string zero = ops.integer(0);
-  std::string result = ops.def(cat("call ", ops.type(), " @", power_function(ops), "(", ops.type(), " ", base, ", ",
-                                   ops.type(), " ", exponent, ")"));
+  std::string result = ops.def(cat("call ", ops.type(), " @", power_function(ops), "(", ops.type(),
+                                   " ", base, ", ", ops.type(), " ", exponent, ")"));
   if (!ir::is_signed(ops.dtype())) return result;
   std::string odd = ops.icmp("ne", ops.binary("and", exponent, one), zero);
   std::string minus = ops.integer(-1);
@@ -135,14 +140,23 @@ std::string integer_op(Ops& ops, ScalarOp op, const std::vector<std::string>& x)
   bool is_bool = ops.dtype() == DType::kBool;
   bool is_signed = ir::is_signed(ops.dtype());
   switch (op) {
-    case ScalarOp::kAdd: return ops.binary(is_bool ? "or" : "add", x[0], x[1]);
-    case ScalarOp::kSub: return ops.binary("sub", x[0], x[1]);
-    case ScalarOp::kMul: return ops.binary(is_bool ? "and" : "mul", x[0], x[1]);
-    case ScalarOp::kFma: return ops.binary("add", ops.binary("mul", x[0], x[1]), x[2]);
-    case ScalarOp::kFloorDiv: case ScalarOp::kTruncDiv: case ScalarOp::kRemainder: case ScalarOp::kFmod:
+    case ScalarOp::kAdd:
+      return ops.binary(is_bool ? "or" : "add", x[0], x[1]);
+    case ScalarOp::kSub:
+      return ops.binary("sub", x[0], x[1]);
+    case ScalarOp::kMul:
+      return ops.binary(is_bool ? "and" : "mul", x[0], x[1]);
+    case ScalarOp::kFma:
+      return ops.binary("add", ops.binary("mul", x[0], x[1]), x[2]);
+    case ScalarOp::kFloorDiv:
+    case ScalarOp::kTruncDiv:
+    case ScalarOp::kRemainder:
+    case ScalarOp::kFmod:
       return integer_divide(ops, op, x[0], x[1]);
-    case ScalarOp::kPow: return integer_power(ops, x[0], x[1]);
-    case ScalarOp::kNeg: return ops.binary("sub", ops.integer(0), x[0]);
+    case ScalarOp::kPow:
+      return integer_power(ops, x[0], x[1]);
+    case ScalarOp::kNeg:
+      return ops.binary("sub", ops.integer(0), x[0]);
     case ScalarOp::kAbs: {
       if (!is_signed) return x[0];
       std::string negative = ops.icmp("slt", x[0], ops.integer(0));
@@ -155,30 +169,47 @@ std::string integer_op(Ops& ops, ScalarOp op, const std::vector<std::string>& x)
       if (!is_signed) return result;
       return ops.select(ops.icmp("slt", x[0], ops.integer(0)), ops.integer(-1), result);
     }
-    case ScalarOp::kMin: case ScalarOp::kFmin: return min_max(ops, false, x[0], x[1]);
-    case ScalarOp::kMax: case ScalarOp::kFmax: return min_max(ops, true, x[0], x[1]);
-    case ScalarOp::kFloor: case ScalarOp::kCeil: case ScalarOp::kTrunc: case ScalarOp::kRound: return x[0];
-    case ScalarOp::kBitAnd: return ops.binary("and", x[0], x[1]);
-    case ScalarOp::kBitOr: return ops.binary("or", x[0], x[1]);
-    case ScalarOp::kBitXor: return ops.binary("xor", x[0], x[1]);
+    case ScalarOp::kMin:
+    case ScalarOp::kFmin:
+      return min_max(ops, false, x[0], x[1]);
+    case ScalarOp::kMax:
+    case ScalarOp::kFmax:
+      return min_max(ops, true, x[0], x[1]);
+    case ScalarOp::kFloor:
+    case ScalarOp::kCeil:
+    case ScalarOp::kTrunc:
+    case ScalarOp::kRound:
+      return x[0];
+    case ScalarOp::kBitAnd:
+      return ops.binary("and", x[0], x[1]);
+    case ScalarOp::kBitOr:
+      return ops.binary("or", x[0], x[1]);
+    case ScalarOp::kBitXor:
+      return ops.binary("xor", x[0], x[1]);
     case ScalarOp::kBitNot:
-      return ops.binary("xor", x[0], is_bool ? all(DType::kBool, "true", ops.lanes()) : ops.integer(-1));
-    case ScalarOp::kShiftLeft: case ScalarOp::kShiftRight: return shift(ops, op, x[0], x[1]);
-    default: TRIPTYCH_UNREACHABLE(cat(loops::info(op).name, " of integers"));
+      return ops.binary("xor", x[0],
+                        is_bool ? all(DType::kBool, "true", ops.lanes()) : ops.integer(-1));
+    case ScalarOp::kShiftLeft:
+    case ScalarOp::kShiftRight:
+      return shift(ops, op, x[0], x[1]);
+    default:
+      TRIPTYCH_UNREACHABLE(cat(loops::info(op).name, " of integers"));
   }
 }
 
-std::string remainder_of_floats(Ops& ops, const mapping::Traits& traits, const std::string& a, const std::string& b,
-                                std::string* fmod) {
+std::string remainder_of_floats(Ops& ops, const mapping::Traits& traits, const std::string& a,
+                                const std::string& b, std::string* fmod) {
   *fmod = math_function(ops, traits, ScalarOp::kFmod, {a, b});
   Ops bools = ops.with(DType::kBool);
   std::string zero = ops.constant(0);
-  std::string opposite = bools.binary("xor", ops.fcmp("olt", b, zero), ops.fcmp("olt", *fmod, zero));
+  std::string opposite =
+      bools.binary("xor", ops.fcmp("olt", b, zero), ops.fcmp("olt", *fmod, zero));
   return bools.binary("and", opposite, ops.fcmp("une", *fmod, zero));
 }
 
 // As c10::div_floor_floating.
-std::string floor_divide(Ops& ops, const mapping::Traits& traits, const std::string& a, const std::string& b) {
+std::string floor_divide(Ops& ops, const mapping::Traits& traits, const std::string& a,
+                         const std::string& b) {
   Ops bools = ops.with(DType::kBool);
   std::string zero = ops.constant(0);
   std::string fmod;
@@ -194,65 +225,99 @@ std::string floor_divide(Ops& ops, const mapping::Traits& traits, const std::str
   return ops.select(ops.fcmp("oeq", b, zero), plain, result);
 }
 
-std::string float_op(Ops& ops, const mapping::Traits& traits, ScalarOp op, const std::vector<std::string>& x) {
+std::string float_op(Ops& ops, const mapping::Traits& traits, ScalarOp op,
+                     const std::vector<std::string>& x) {
   switch (op) {
-    case ScalarOp::kAdd: return ops.add(x[0], x[1]);
-    case ScalarOp::kSub: return ops.sub(x[0], x[1]);
-    case ScalarOp::kMul: return ops.mul(x[0], x[1]);
-    case ScalarOp::kDiv: return ops.div(x[0], x[1]);
-    case ScalarOp::kFloorDiv: return floor_divide(ops, traits, x[0], x[1]);
-    case ScalarOp::kTruncDiv: return ops.intrinsic("llvm.trunc", {ops.div(x[0], x[1])});
+    case ScalarOp::kAdd:
+      return ops.add(x[0], x[1]);
+    case ScalarOp::kSub:
+      return ops.sub(x[0], x[1]);
+    case ScalarOp::kMul:
+      return ops.mul(x[0], x[1]);
+    case ScalarOp::kDiv:
+      return ops.div(x[0], x[1]);
+    case ScalarOp::kFloorDiv:
+      return floor_divide(ops, traits, x[0], x[1]);
+    case ScalarOp::kTruncDiv:
+      return ops.intrinsic("llvm.trunc", {ops.div(x[0], x[1])});
     case ScalarOp::kRemainder: {
       std::string fmod;
       std::string adjust = remainder_of_floats(ops, traits, x[0], x[1], &fmod);
       return ops.select(adjust, ops.binary("fadd", fmod, x[1]), fmod);
     }
-    case ScalarOp::kNeg: return ops.neg(x[0]);
-    case ScalarOp::kAbs: return ops.abs(x[0]);
+    case ScalarOp::kNeg:
+      return ops.neg(x[0]);
+    case ScalarOp::kAbs:
+      return ops.abs(x[0]);
     case ScalarOp::kSign: {
       std::string zero = ops.constant(0);
       std::string positive = ops.select(ops.fcmp("ogt", x[0], zero), ops.constant(1), zero);
       return ops.select(ops.fcmp("olt", x[0], zero), ops.constant(-1), positive);
     }
-    case ScalarOp::kReciprocal: return ops.div(ops.constant(1), x[0]);
-    case ScalarOp::kRsqrt: return ops.div(ops.constant(1), ops.intrinsic("llvm.sqrt", {x[0]}));
-    case ScalarOp::kFma: return ops.fma(x[0], x[1], x[2]);
-    case ScalarOp::kMin: return min_max(ops, false, x[0], x[1]);
-    case ScalarOp::kMax: return min_max(ops, true, x[0], x[1]);
-    case ScalarOp::kFmin: case ScalarOp::kFmax: {
+    case ScalarOp::kReciprocal:
+      return ops.div(ops.constant(1), x[0]);
+    case ScalarOp::kRsqrt:
+      return ops.div(ops.constant(1), ops.intrinsic("llvm.sqrt", {x[0]}));
+    case ScalarOp::kFma:
+      return ops.fma(x[0], x[1], x[2]);
+    case ScalarOp::kMin:
+      return min_max(ops, false, x[0], x[1]);
+    case ScalarOp::kMax:
+      return min_max(ops, true, x[0], x[1]);
+    case ScalarOp::kFmin:
+    case ScalarOp::kFmax: {
       std::string better = ops.fcmp(op == ScalarOp::kFmin ? "olt" : "ogt", x[0], x[1]);
       std::string chosen = ops.select(better, x[0], x[1]);
       return ops.select(ops.fcmp("uno", x[1], x[1]), x[0], chosen);
     }
-    case ScalarOp::kFloor: return ops.intrinsic("llvm.floor", {x[0]});
-    case ScalarOp::kCeil: return ops.intrinsic("llvm.ceil", {x[0]});
-    case ScalarOp::kTrunc: return ops.intrinsic("llvm.trunc", {x[0]});
-    case ScalarOp::kRound: return ops.intrinsic("llvm.roundeven", {x[0]});
-    case ScalarOp::kSqrt: return ops.intrinsic("llvm.sqrt", {x[0]});
-    case ScalarOp::kCopysign: return ops.intrinsic("llvm.copysign", {x[0], x[1]});
-    default: return math_function(ops, traits, op, x);
+    case ScalarOp::kFloor:
+      return ops.intrinsic("llvm.floor", {x[0]});
+    case ScalarOp::kCeil:
+      return ops.intrinsic("llvm.ceil", {x[0]});
+    case ScalarOp::kTrunc:
+      return ops.intrinsic("llvm.trunc", {x[0]});
+    case ScalarOp::kRound:
+      return ops.intrinsic("llvm.roundeven", {x[0]});
+    case ScalarOp::kSqrt:
+      return ops.intrinsic("llvm.sqrt", {x[0]});
+    case ScalarOp::kCopysign:
+      return ops.intrinsic("llvm.copysign", {x[0], x[1]});
+    default:
+      return math_function(ops, traits, op, x);
   }
 }
 
 std::string_view float_predicate(ScalarOp op) {
   switch (op) {
-    case ScalarOp::kEq: return "oeq";
-    case ScalarOp::kNe: return "une";
-    case ScalarOp::kLt: return "olt";
-    case ScalarOp::kLe: return "ole";
-    case ScalarOp::kGt: return "ogt";
-    default: return "oge";
+    case ScalarOp::kEq:
+      return "oeq";
+    case ScalarOp::kNe:
+      return "une";
+    case ScalarOp::kLt:
+      return "olt";
+    case ScalarOp::kLe:
+      return "ole";
+    case ScalarOp::kGt:
+      return "ogt";
+    default:
+      return "oge";
   }
 }
 
 std::string_view integer_predicate(ScalarOp op, bool is_signed) {
   switch (op) {
-    case ScalarOp::kEq: return "eq";
-    case ScalarOp::kNe: return "ne";
-    case ScalarOp::kLt: return is_signed ? "slt" : "ult";
-    case ScalarOp::kLe: return is_signed ? "sle" : "ule";
-    case ScalarOp::kGt: return is_signed ? "sgt" : "ugt";
-    default: return is_signed ? "sge" : "uge";
+    case ScalarOp::kEq:
+      return "eq";
+    case ScalarOp::kNe:
+      return "ne";
+    case ScalarOp::kLt:
+      return is_signed ? "slt" : "ult";
+    case ScalarOp::kLe:
+      return is_signed ? "sle" : "ule";
+    case ScalarOp::kGt:
+      return is_signed ? "sgt" : "ugt";
+    default:
+      return is_signed ? "sge" : "uge";
   }
 }
 
@@ -277,7 +342,11 @@ std::string predicate(Ops& ops, ScalarOp op, const std::vector<std::string>& x) 
   bool floating = ir::is_floating(ops.dtype());
   Ops bools = ops.with(DType::kBool);
   switch (op) {
-    case ScalarOp::kEq: case ScalarOp::kNe: case ScalarOp::kLt: case ScalarOp::kLe: case ScalarOp::kGt:
+    case ScalarOp::kEq:
+    case ScalarOp::kNe:
+    case ScalarOp::kLt:
+    case ScalarOp::kLe:
+    case ScalarOp::kGt:
     case ScalarOp::kGe:
       return floating ? ops.fcmp(float_predicate(op), x[0], x[1])
                       : ops.icmp(integer_predicate(op, ir::is_signed(ops.dtype())), x[0], x[1]);
@@ -286,12 +355,18 @@ std::string predicate(Ops& ops, ScalarOp op, const std::vector<std::string>& x) 
     case ScalarOp::kIsInf:
       if (!floating) return all(DType::kBool, "false", ops.lanes());
       return ops.fcmp("oeq", ops.abs(x[0]), ops.constant(std::numeric_limits<double>::infinity()));
-    case ScalarOp::kSignbit: return sign_bit(ops, x[0]);
-    case ScalarOp::kLogicalAnd: return bools.binary("and", truth(ops, x[0]), truth(ops, x[1]));
-    case ScalarOp::kLogicalOr: return bools.binary("or", truth(ops, x[0]), truth(ops, x[1]));
-    case ScalarOp::kLogicalXor: return bools.binary("xor", truth(ops, x[0]), truth(ops, x[1]));
-    case ScalarOp::kLogicalNot: return not_i1(bools, truth(ops, x[0]));
-    default: TRIPTYCH_UNREACHABLE(cat(loops::info(op).name, " is no predicate"));
+    case ScalarOp::kSignbit:
+      return sign_bit(ops, x[0]);
+    case ScalarOp::kLogicalAnd:
+      return bools.binary("and", truth(ops, x[0]), truth(ops, x[1]));
+    case ScalarOp::kLogicalOr:
+      return bools.binary("or", truth(ops, x[0]), truth(ops, x[1]));
+    case ScalarOp::kLogicalXor:
+      return bools.binary("xor", truth(ops, x[0]), truth(ops, x[1]));
+    case ScalarOp::kLogicalNot:
+      return not_i1(bools, truth(ops, x[0]));
+    default:
+      TRIPTYCH_UNREACHABLE(cat(loops::info(op).name, " is no predicate"));
   }
 }
 
@@ -308,7 +383,8 @@ std::string min_max(Ops& ops, bool max, const std::string& a, const std::string&
   return ops.select(ops.fcmp("uno", a, a), a, better);
 }
 
-std::string cast(Code& code, const mapping::Traits& traits, const Operand& value, DType to, int level) {
+std::string cast(Code& code, const mapping::Traits& traits, const Operand& value, DType to,
+                 int level) {
   DType from = value.dtype;
   if (from == to) return value.text;
   Ops ops(code, from, value.lanes, level);
@@ -329,7 +405,8 @@ std::string cast(Code& code, const mapping::Traits& traits, const Operand& value
     return ops.convert("fptrunc", value.text, to);
   }
   if (ir::is_floating(from)) return float_to_integer(ops, value.text, to);
-  if (ir::is_floating(to)) return ops.convert(ir::is_signed(from) ? "sitofp" : "uitofp", value.text, to);
+  if (ir::is_floating(to))
+    return ops.convert(ir::is_signed(from) ? "sitofp" : "uitofp", value.text, to);
   if (from == DType::kBool) return ops.convert("zext", value.text, to);
   int change = ir::dtype_bytes(to) - ir::dtype_bytes(from);
   if (change == 0) return value.text;
@@ -345,8 +422,9 @@ std::string scalar_op(Code& code, const mapping::Traits& traits, ScalarOp op, DT
   if (op == ScalarOp::kSelect) return result.select(texts[0], texts[1], texts[2]);
   Ops operand(code, args[0].dtype, lanes, level);
   if (op == ScalarOp::kBitcast) {
-    return register_type(args[0].dtype, 1) == register_type(dtype, 1) ? texts[0]
-                                                                      : operand.convert("bitcast", texts[0], dtype);
+    return register_type(args[0].dtype, 1) == register_type(dtype, 1)
+               ? texts[0]
+               : operand.convert("bitcast", texts[0], dtype);
   }
   if (loops::info(op).bool_result) return predicate(operand, op, texts);
   if (ir::is_floating(dtype)) return float_op(result, traits, op, texts);

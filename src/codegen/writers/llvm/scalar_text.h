@@ -1,5 +1,5 @@
-// One scalar operation as LLVM IR, on all lanes. The meaning is loops/scalar_eval.cpp's: nothing here is
-// undefined behaviour for any argument.
+// One scalar operation as LLVM IR, on all lanes. The meaning is loops/scalar_eval.cpp's: nothing
+// here is undefined behaviour for any argument.
 #pragma once
 
 #include <vector>
@@ -15,7 +15,8 @@ std::string scalar_op(Code& code, const mapping::Traits& traits, loops::ScalarOp
                       const std::vector<Operand>& args, int lanes, int level);
 
 // Tensor.to(dtype).
-std::string cast(Code& code, const mapping::Traits& traits, const Operand& value, DType to, int level);
+std::string cast(Code& code, const mapping::Traits& traits, const Operand& value, DType to,
+                 int level);
 
 // The larger or smaller of two; a NaN wins. For floats `b` is on the critical path of a reduction.
 std::string min_max(Ops& ops, bool max, const std::string& a, const std::string& b);

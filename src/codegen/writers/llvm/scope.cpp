@@ -9,8 +9,10 @@ namespace triptych::writers::llvm {
 
 const Operand& Scope::get(ScalarId id, int u) const {
   auto found = scalars.find(id);
-  TRIPTYCH_CHECK(found != scalars.end(), cat("scalar v", num(id.value), " is used before its definition"));
-  return found->second.size() == 1 ? found->second.front() : found->second.at(static_cast<std::size_t>(u));
+  TRIPTYCH_CHECK(found != scalars.end(),
+                 cat("scalar v", num(id.value), " is used before its definition"));
+  return found->second.size() == 1 ? found->second.front()
+                                   : found->second.at(static_cast<std::size_t>(u));
 }
 
 Operand Scope::broadcast(const Operand& value) {
@@ -26,16 +28,18 @@ Operand Scope::broadcast(const Operand& value) {
   std::string type = register_type(value.dtype, vector.lanes);
   std::string first =
       code.define(value.level, cat("insertelement ", type, " poison, ", value.typed(), ", i64 0"));
-  wide.text = code.define(value.level, cat("shufflevector ", type, " ", first, ", ", type, " poison, ",
-                                           vector_type("i32", vector.lanes), " zeroinitializer"));
+  wide.text =
+      code.define(value.level, cat("shufflevector ", type, " ", first, ", ", type, " poison, ",
+                                   vector_type("i32", vector.lanes), " zeroinitializer"));
   code.remember(key, wide);
   return wide;
 }
 
 ScalarId Scope::scalar_symbol(Symbol symbol) const {
   const std::string& name = symbol.str();
-  bool numbered = name.size() > 1 && name[0] == 'v' &&
-                  std::all_of(name.begin() + 1, name.end(), [](char c) { return c >= '0' && c <= '9'; });
+  bool numbered =
+      name.size() > 1 && name[0] == 'v' &&
+      std::all_of(name.begin() + 1, name.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (!numbered || symbols.contains(symbol)) return ScalarId{};
   return ScalarId{static_cast<std::uint32_t>(std::strtoul(name.c_str() + 1, nullptr, 10))};
 }

@@ -1,4 +1,5 @@
-// What is visible while the body of a kernel is printed: symbols, scalars, and the vector loop around us.
+// What is visible while the body of a kernel is printed: symbols, scalars, and the vector loop
+// around us.
 #pragma once
 
 #include <map>
@@ -18,16 +19,16 @@ using ir::SymExpr;
 using loops::BufferId;
 using loops::ScalarId;
 
-// The vector loop being printed. Each iteration runs `unroll` groups of `lanes` consecutive values of
-// `variable`, the first one being `base`. lanes == 1: scalar code (no vector loop, or the tail of one on a
-// machine without masked memory).
+// The vector loop being printed. Each iteration runs `unroll` groups of `lanes` consecutive values
+// of `variable`, the first one being `base`. lanes == 1: scalar code (no vector loop, or the tail
+// of one on a machine without masked memory).
 struct VectorContext {
   bool active = false;
   Symbol variable;
   int lanes = 1;
   int unroll = 1;
-  int level = 0;                   // of the loop region
-  std::string mask;                // <lanes x i1>, empty: all lanes run; unroll is 1 when there is a mask
+  int level = 0;     // of the loop region
+  std::string mask;  // <lanes x i1>, empty: all lanes run; unroll is 1 when there is a mask
   bool vector() const { return active && lanes > 1; }
 };
 
@@ -38,12 +39,12 @@ struct Scope {
   const mapping::Traits& traits;
   Code code;
   VectorContext vector;
-  std::map<Symbol, Operand> symbols;                    // sizes and loop variables: scalar i64
+  std::map<Symbol, Operand> symbols;  // sizes and loop variables: scalar i64
   ir::SymRanges ranges;
-  std::map<ScalarId, std::vector<Operand>> scalars;     // one operand, or one for each unrolled group
-  std::vector<Operand> buffers;                         // pointers, by BufferId
-  bool streaming = false;                               // whole vectors to `streamed` bypass the caches
-  std::set<BufferId> streamed;                          // and are aligned to the vector's size
+  std::map<ScalarId, std::vector<Operand>> scalars;  // one operand, or one for each unrolled group
+  std::vector<Operand> buffers;                      // pointers, by BufferId
+  bool streaming = false;       // whole vectors to `streamed` bypass the caches
+  std::set<BufferId> streamed;  // and are aligned to the vector's size
 
   // The scalar of group `u`, as it is (one lane when it is the same in all lanes).
   const Operand& get(ScalarId id, int u) const;

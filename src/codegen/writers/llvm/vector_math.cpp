@@ -1,6 +1,6 @@
-// Polynomials here were fitted by Remez exchange in 40 digits, quotients of polynomials by reweighted least squares,
-// both minimising the relative error of the function. The error of a fit is stated in units in the last place (ulp)
-// of f32 and stays below rounding.
+// Polynomials here were fitted by Remez exchange in 40 digits, quotients of polynomials by
+// reweighted least squares, both minimising the relative error of the function. The error of a fit
+// is stated in units in the last place (ulp) of f32 and stays below rounding.
 #include "codegen/writers/llvm/vector_math.h"
 
 #include <limits>
@@ -18,20 +18,24 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLog2E = 1.4426950408889634;
 
 // ln 2 in two parts: the high one has few enough bits that n * high is exact for |n| < 2^10.
-struct Ln2 { double high, low; };
+struct Ln2 {
+  double high, low;
+};
 constexpr Ln2 kLn2F32{0.693359375, -2.12194440054690583e-4};
 constexpr Ln2 kLn2F64{0.69314718036912381649, 1.90821492927058770002e-10};
 
 // Applies `function` to runs of `native` lanes and joins the results.
 template <class Function>
-std::string on_pieces(Ops& ops, int native, const std::vector<std::string>& args, const Function& function) {
+std::string on_pieces(Ops& ops, int native, const std::vector<std::string>& args,
+                      const Function& function) {
   if (ops.lanes() == native) return function(args);
   std::vector<std::string> results;
   for (int start = 0; start < ops.lanes(); start += native) {
     std::vector<std::string> pieces;
     for (const std::string& arg : args) {
-      pieces.push_back(ops.def(cat("shufflevector ", ops.type(), " ", arg, ", ", ops.type(), " poison, ",
-                                   vector_type("i32", native), " ", iota_literal("i32", native, start, 1))));
+      pieces.push_back(
+          ops.def(cat("shufflevector ", ops.type(), " ", arg, ", ", ops.type(), " poison, ",
+                      vector_type("i32", native), " ", iota_literal("i32", native, start, 1))));
     }
     results.push_back(function(pieces));
   }
@@ -40,8 +44,9 @@ std::string on_pieces(Ops& ops, int native, const std::vector<std::string>& args
     std::vector<std::string> joined;
     std::string type = register_type(ops.dtype(), width);
     for (std::size_t k = 0; k + 1 < results.size(); k += 2) {
-      joined.push_back(ops.def(cat("shufflevector ", type, " ", results[k], ", ", type, " ", results[k + 1], ", ",
-                                   vector_type("i32", 2 * width), " ", iota_literal("i32", 2 * width, 0, 1))));
+      joined.push_back(ops.def(cat("shufflevector ", type, " ", results[k], ", ", type, " ",
+                                   results[k + 1], ", ", vector_type("i32", 2 * width), " ",
+                                   iota_literal("i32", 2 * width, 0, 1))));
     }
     results = joined;
     width *= 2;
@@ -71,12 +76,14 @@ std::string scalef(Ops& ops, const std::string& x, const std::string& n) {
   std::string type = register_type(ops.dtype(), native);
   std::string mask = is_double ? "i8" : "i16";
   std::string name = cat("llvm.x86.avx512.mask.scalef.", is_double ? "pd" : "ps", ".512");
-  ops.code().declare(name, cat(type, " @", name, "(", type, ", ", type, ", ", type, ", ", mask, ", i32)"));
+  ops.code().declare(
+      name, cat(type, " @", name, "(", type, ", ", type, ", ", type, ", ", mask, ", i32)"));
   auto piece = [&](const std::string& a, const std::string& b) {
     return ops.def(cat("call ", type, " @", name, "(", type, " ", a, ", ", type, " ", b, ", ", type,
                        " zeroinitializer, ", mask, " -1, i32 4)"));
   };
-  return on_pieces(ops, native, {x, n}, [&](const std::vector<std::string>& args) { return piece(args[0], args[1]); });
+  return on_pieces(ops, native, {x, n},
+                   [&](const std::vector<std::string>& args) { return piece(args[0], args[1]); });
 }
 
 // x * 2^n by integer arithmetic, in two steps so that results below the normal range round right.
@@ -88,7 +95,8 @@ std::string scale_by_bits(Ops& ops, const std::string& x, const std::string& n) 
   std::string second = ints.binary("sub", whole, first);
   auto power = [&](const std::string& exponent) {
     std::string biased = ints.binary("add", exponent, ints.integer(is_double ? 1023 : 127));
-    return ints.convert("bitcast", ints.binary("shl", biased, ints.integer(is_double ? 52 : 23)), ops.dtype());
+    return ints.convert("bitcast", ints.binary("shl", biased, ints.integer(is_double ? 52 : 23)),
+                        ops.dtype());
   };
   return ops.binary("fmul", ops.binary("fmul", x, power(first)), power(second));
 }
@@ -97,7 +105,8 @@ std::string scale_by_bits(Ops& ops, const std::string& x, const std::string& n) 
 //   n = round(x / ln 2), r = x - n ln 2, e^x = 2^n (1 + r + r^2 q(r))
 std::string exp_of(Ops& ops, const Traits& traits, const std::string& argument) {
   bool is_double = ops.dtype() == DType::kF64;
-  std::string x = clamp_below(ops, clamp_above(ops, argument, is_double ? 710 : 89), is_double ? -746 : -104);
+  std::string x =
+      clamp_below(ops, clamp_above(ops, argument, is_double ? 710 : 89), is_double ? -746 : -104);
   bool scale = has_scalef(ops, traits);
   if (!scale) {  // NaN has no whole part: compute with 0 and put it back
     x = ops.select(ops.fcmp("uno", argument, argument), ops.constant(0), x);
@@ -109,12 +118,13 @@ std::string exp_of(Ops& ops, const Traits& traits, const std::string& argument) 
   std::string r = ops.fma(n, ops.constant(-ln2.high), x);
   r = ops.fma(n, ops.constant(-ln2.low), r);
   std::string q =
-      is_double ? ops.polynomial(r, {2.0826057287576383e-9, 2.5112716757392275e-8, 2.7557587851168288e-7,
-                                     2.7557232938184982e-6, 2.4801586913706212e-5, 1.9841269898278565e-4,
-                                     1.3888888889126109e-3, 8.3333333333162833e-3, 4.1666666666666061e-2,
-                                     1.6666666666666684e-1, 0.5})
-                : ops.polynomial(r, {1.3813767720959523e-3, 8.3691181279918464e-3, 4.1668427168495077e-2,
-                                     1.6666517307267659e-1, 4.9999993222760662e-1});  // 0.03 ulp
+      is_double
+          ? ops.polynomial(r, {2.0826057287576383e-9, 2.5112716757392275e-8, 2.7557587851168288e-7,
+                               2.7557232938184982e-6, 2.4801586913706212e-5, 1.9841269898278565e-4,
+                               1.3888888889126109e-3, 8.3333333333162833e-3, 4.1666666666666061e-2,
+                               1.6666666666666684e-1, 0.5})
+          : ops.polynomial(r, {1.3813767720959523e-3, 8.3691181279918464e-3, 4.1668427168495077e-2,
+                               1.6666517307267659e-1, 4.9999993222760662e-1});  // 0.03 ulp
   std::string e = ops.binary("fadd", ops.fma(ops.binary("fmul", q, r), r, r), ops.constant(1));
   if (scale) return scalef(ops, e, n);
   std::string result = scale_by_bits(ops, e, n);
@@ -126,8 +136,9 @@ std::string sigmoid_of(Ops& ops, const Traits& traits, const std::string& x) {
   return ops.div(ops.constant(1), ops.binary("fadd", e, ops.constant(1)));
 }
 
-// Odd functions that end at 1: t P(t^2) / Q(t^2) for t = min(|x|, limit), at most 1, with the sign of x. One
-// division and few multiplications; the relative error stays below 3e-7 (0.35 ulp of it by the fit).
+// Odd functions that end at 1: t P(t^2) / Q(t^2) for t = min(|x|, limit), at most 1, with the sign
+// of x. One division and few multiplications; the relative error stays below 3e-7 (0.35 ulp of it
+// by the fit).
 std::string saturating(Ops& ops, const std::string& x, double limit, const std::vector<double>& p,
                        const std::vector<double>& q) {
   std::string t = clamp_above(ops, ops.abs(x), limit);
@@ -143,9 +154,10 @@ std::string tanh_f32(Ops& ops, const std::string& x) {
 }
 
 std::string erf_f32(Ops& ops, const std::string& x) {
-  return saturating(ops, x, 3.92,
-                    {2.05008684e-6, 2.84883624e-4, 3.76564304e-3, 5.27488036e-2, 1.90407033e-1, 1.12837915},
-                    {3.80917579e-5, 1.16254244e-3, 1.49692682e-2, 1.14109351e-1, 5.0207658e-1, 1});
+  return saturating(
+      ops, x, 3.92,
+      {2.05008684e-6, 2.84883624e-4, 3.76564304e-3, 5.27488036e-2, 1.90407033e-1, 1.12837915},
+      {3.80917579e-5, 1.16254244e-3, 1.49692682e-2, 1.14109351e-1, 5.0207658e-1, 1});
 }
 
 // x = 2^k (1 + m), 1/sqrt 2 <= 1 + m < sqrt 2: log x = k ln 2 + m - m^2/2 + m^3 q(m)
@@ -154,17 +166,21 @@ std::string log_f32(Ops& ops, const std::string& x) {
   std::string tiny = ops.fcmp("olt", x, ops.constant(1.17549435082228751e-38));
   std::string scaled = ops.select(tiny, ops.binary("fmul", x, ops.constant(8388608.0)), x);
   std::string bits = ops.convert("bitcast", scaled, DType::kI32);
-  // Adding 1 - bits(1/sqrt 2) carries into the exponent field exactly where the mantissa is above sqrt 2.
+  // Adding 1 - bits(1/sqrt 2) carries into the exponent field exactly where the mantissa is above
+  // sqrt 2.
   std::string shifted = ints.binary("add", bits, ints.integer(0x3f800000 - 0x3f3504f3));
-  std::string exponent = ints.binary("sub", ints.binary("ashr", shifted, ints.integer(23)), ints.integer(127));
+  std::string exponent =
+      ints.binary("sub", ints.binary("ashr", shifted, ints.integer(23)), ints.integer(127));
   std::string mantissa = ints.binary("add", ints.binary("and", shifted, ints.integer(0x007fffff)),
                                      ints.integer(0x3f3504f3));
-  std::string m = ops.binary("fsub", ints.convert("bitcast", mantissa, DType::kF32), ops.constant(1));
+  std::string m =
+      ops.binary("fsub", ints.convert("bitcast", mantissa, DType::kF32), ops.constant(1));
   std::string k = ints.convert("sitofp", exponent, DType::kF32);
   k = ops.select(tiny, ops.binary("fsub", k, ops.constant(23)), k);
-  std::string q = ops.polynomial(m, {6.746651523364135e-2, -1.1675654570782283e-1, 1.1888158846950967e-1,
-                                     -1.240558824163557e-1, 1.4219552732485368e-1, -1.6667995904872702e-1,
-                                     2.0002118642565147e-1, -2.5000009598317472e-1, 3.333331260429507e-1});
+  std::string q =
+      ops.polynomial(m, {6.746651523364135e-2, -1.1675654570782283e-1, 1.1888158846950967e-1,
+                         -1.240558824163557e-1, 1.4219552732485368e-1, -1.6667995904872702e-1,
+                         2.0002118642565147e-1, -2.5000009598317472e-1, 3.333331260429507e-1});
   std::string square = ops.binary("fmul", m, m);
   std::string tail = ops.binary("fmul", ops.binary("fmul", square, m), q);
   tail = ops.fma(k, ops.constant(kLn2F32.low), tail);
@@ -178,28 +194,43 @@ std::string log_f32(Ops& ops, const std::string& x) {
 
 struct Library {
   ScalarOp op;
-  std::string_view libm;     // "exp": exp and expf
-  std::string_view sleef;    // "exp@_u10": Sleef_expf16_u10, Sleef_expd8_u10; empty: none
+  std::string_view libm;   // "exp": exp and expf
+  std::string_view sleef;  // "exp@_u10": Sleef_expf16_u10, Sleef_expd8_u10; empty: none
   int arity = 1;
 };
 
 const Library& library(ScalarOp op) {
   static constexpr Library kLibrary[] = {
-      {ScalarOp::kExp, "exp", "exp@_u10"},       {ScalarOp::kExp2, "exp2", "exp2@_u10"},
-      {ScalarOp::kExpm1, "expm1", "expm1@_u10"}, {ScalarOp::kLog, "log", "log@_u10"},
-      {ScalarOp::kLog2, "log2", "log2@_u10"},    {ScalarOp::kLog10, "log10", "log10@_u10"},
-      {ScalarOp::kLog1p, "log1p", "log1p@_u10"}, {ScalarOp::kSin, "sin", "sin@_u10"},
-      {ScalarOp::kCos, "cos", "cos@_u10"},       {ScalarOp::kTan, "tan", "tan@_u10"},
-      {ScalarOp::kAsin, "asin", "asin@_u10"},    {ScalarOp::kAcos, "acos", "acos@_u10"},
-      {ScalarOp::kAtan, "atan", "atan@_u10"},    {ScalarOp::kSinh, "sinh", "sinh@_u10"},
-      {ScalarOp::kCosh, "cosh", "cosh@_u10"},    {ScalarOp::kTanh, "tanh", "tanh@_u10"},
-      {ScalarOp::kAsinh, "asinh", ""}, {ScalarOp::kAcosh, "acosh", ""},
-      {ScalarOp::kAtanh, "atanh", "atanh@_u10"}, {ScalarOp::kAtan2, "atan2", "atan2@_u10", 2},
-      {ScalarOp::kHypot, "hypot", "hypot@_u05", 2}, {ScalarOp::kErf, "erf", "erf@_u10"},
-      {ScalarOp::kErfc, "erfc", "erfc@_u15"},    {ScalarOp::kLgamma, "lgamma", ""},
-      {ScalarOp::kPow, "pow", "pow@_u10", 2},    {ScalarOp::kFmod, "fmod", "", 2},
-      {ScalarOp::kNextafter, "nextafter", "", 2}, {ScalarOp::kErfinv, "triptych_erfinv", ""},
-      {ScalarOp::kDigamma, "triptych_digamma", ""}, {ScalarOp::kI0, "triptych_i0", ""},
+      {ScalarOp::kExp, "exp", "exp@_u10"},
+      {ScalarOp::kExp2, "exp2", "exp2@_u10"},
+      {ScalarOp::kExpm1, "expm1", "expm1@_u10"},
+      {ScalarOp::kLog, "log", "log@_u10"},
+      {ScalarOp::kLog2, "log2", "log2@_u10"},
+      {ScalarOp::kLog10, "log10", "log10@_u10"},
+      {ScalarOp::kLog1p, "log1p", "log1p@_u10"},
+      {ScalarOp::kSin, "sin", "sin@_u10"},
+      {ScalarOp::kCos, "cos", "cos@_u10"},
+      {ScalarOp::kTan, "tan", "tan@_u10"},
+      {ScalarOp::kAsin, "asin", "asin@_u10"},
+      {ScalarOp::kAcos, "acos", "acos@_u10"},
+      {ScalarOp::kAtan, "atan", "atan@_u10"},
+      {ScalarOp::kSinh, "sinh", "sinh@_u10"},
+      {ScalarOp::kCosh, "cosh", "cosh@_u10"},
+      {ScalarOp::kTanh, "tanh", "tanh@_u10"},
+      {ScalarOp::kAsinh, "asinh", ""},
+      {ScalarOp::kAcosh, "acosh", ""},
+      {ScalarOp::kAtanh, "atanh", "atanh@_u10"},
+      {ScalarOp::kAtan2, "atan2", "atan2@_u10", 2},
+      {ScalarOp::kHypot, "hypot", "hypot@_u05", 2},
+      {ScalarOp::kErf, "erf", "erf@_u10"},
+      {ScalarOp::kErfc, "erfc", "erfc@_u15"},
+      {ScalarOp::kLgamma, "lgamma", ""},
+      {ScalarOp::kPow, "pow", "pow@_u10", 2},
+      {ScalarOp::kFmod, "fmod", "", 2},
+      {ScalarOp::kNextafter, "nextafter", "", 2},
+      {ScalarOp::kErfinv, "triptych_erfinv", ""},
+      {ScalarOp::kDigamma, "triptych_digamma", ""},
+      {ScalarOp::kI0, "triptych_i0", ""},
   };
   for (const Library& entry : kLibrary) {
     if (entry.op == op) return entry;
@@ -207,7 +238,8 @@ const Library& library(ScalarOp op) {
   TRIPTYCH_UNREACHABLE(cat(loops::info(op).name, " has no library function"));
 }
 
-std::string call(Ops& ops, const std::string& name, int lanes, const std::vector<std::string>& args) {
+std::string call(Ops& ops, const std::string& name, int lanes,
+                 const std::vector<std::string>& args) {
   std::string type = register_type(ops.dtype(), lanes);
   std::string signature, list;
   for (const std::string& arg : args) {
@@ -227,13 +259,15 @@ std::string one_by_one(Ops& ops, const std::string& name, const std::vector<std:
     for (const std::string& arg : args) {
       scalars.push_back(ops.def(cat("extractelement ", ops.type(), " ", arg, ", i64 ", num(lane))));
     }
-    result = ops.def(cat("insertelement ", ops.type(), " ", result, ", ", register_type(ops.dtype(), 1), " ",
-                         call(ops, name, 1, scalars), ", i64 ", num(lane)));
+    result =
+        ops.def(cat("insertelement ", ops.type(), " ", result, ", ", register_type(ops.dtype(), 1),
+                    " ", call(ops, name, 1, scalars), ", i64 ", num(lane)));
   }
   return result;
 }
 
-std::string by_library(Ops& ops, const Traits& traits, ScalarOp op, const std::vector<std::string>& args) {
+std::string by_library(Ops& ops, const Traits& traits, ScalarOp op,
+                       const std::vector<std::string>& args) {
   const Library& entry = library(op);
   bool is_double = ops.dtype() == DType::kF64;
   int native = traits.vector_bytes / ir::dtype_bytes(ops.dtype());
@@ -243,13 +277,15 @@ std::string by_library(Ops& ops, const Traits& traits, ScalarOp op, const std::v
   std::size_t at = entry.sleef.find('@');
   std::string name = cat("Sleef_", entry.sleef.substr(0, at), is_double ? "d" : "f", num(native),
                          entry.sleef.substr(at + 1));
-  return on_pieces(ops, native, args,
-                   [&](const std::vector<std::string>& pieces) { return call(ops, name, native, pieces); });
+  return on_pieces(ops, native, args, [&](const std::vector<std::string>& pieces) {
+    return call(ops, name, native, pieces);
+  });
 }
 
 }  // namespace
 
-std::string math_function(Ops& ops, const Traits& traits, ScalarOp op, const std::vector<std::string>& args) {
+std::string math_function(Ops& ops, const Traits& traits, ScalarOp op,
+                          const std::vector<std::string>& args) {
   bool is_float = ops.dtype() == DType::kF32;
   if (traits.fma && ops.lanes() > 1) {
     if (op == ScalarOp::kExp) return exp_of(ops, traits, args[0]);

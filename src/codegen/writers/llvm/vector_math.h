@@ -1,6 +1,6 @@
-// Transcendental functions. Inline: exp and log of f32 (within one unit in the last place), tanh and erf of f32 (within
-// 3e-7 of the value), sigmoid and exp of f64. The others by vector functions of SLEEF, which PyTorch ships and which are
-// named in Module::externals, or by libm, lane by lane.
+// Transcendental functions. Inline: exp and log of f32 (within one unit in the last place), tanh
+// and erf of f32 (within 3e-7 of the value), sigmoid and exp of f64. The others by vector functions
+// of SLEEF, which PyTorch ships and which are named in Module::externals, or by libm, lane by lane.
 #pragma once
 
 #include <string>
