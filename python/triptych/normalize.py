@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from torch.fx import GraphModule
 
 Table = Mapping[Any, Callable[..., Any]]
+Symbols = Mapping[tuple[int, int], str]
 # (name, kind, example, [(dimension, symbol)]), as _C.trace takes inputs
 InputSpec = tuple[str, str, Any, list[tuple[int, str]]]
 
@@ -44,19 +45,25 @@ def normalize_with_report(
     example_inputs: Any,
     decompositions: Table | None = None,
     keep: Iterable[Any] = (),
+    symbols: Symbols | None = None,
 ) -> tuple[_C.Graph, dict[str, Any]]:
-    """The same, with counts of what the tracer did (see docs/normalize.md)."""
+    """The same, with counts of what the tracer did (see docs/normalize.md).
+
+    `symbols` names the sizes that stay symbolic: {(flattened input, dimension): name}; an integer
+    input has dimension 0.
+    """
     args = example_inputs if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
-    table = {str(op): function for op, function in decompositions.items()} if decompositions else None
-    request = {"caller_table": table, "keep": {str(op) for op in keep}}
+    request: dict[str, Any] = {"keep": {str(op) for op in keep}}
+    if decompositions:
+        request["caller_table"] = {str(op): function for op, function in decompositions.items()}
     if isinstance(what, torch.export.ExportedProgram):
         what = what.module()
     if isinstance(what, torch.fx.GraphModule):
-        return _trace_graph_module(what, args, request)
+        return _trace_graph_module(what, args, request, symbols or {})
     if isinstance(what, _C.Graph):
         raise errors.UnsupportedError("a Graph cannot be normalized again yet", "normalize.graph")
     if callable(what):
-        return _trace_callable(what, args, request)
+        return _trace_callable(what, args, request, symbols or {})
     raise errors.UserError(
         f"normalize takes a callable, a module, a graph module, an exported program or a graph, "
         f"not {type(what).__name__}"
@@ -64,20 +71,20 @@ def normalize_with_report(
 
 
 def _trace_graph_module(
-    gm: GraphModule, args: Sequence[Any], request: dict[str, Any]
+    gm: GraphModule, args: Sequence[Any], request: dict[str, Any], symbols: Symbols
 ) -> tuple[_C.Graph, dict[str, Any]]:
     lines = NodeLines(gm)
-    names = [node for node in gm.graph.nodes if node.op == "placeholder"]
+    placeholders = [node for node in gm.graph.nodes if node.op == "placeholder"]
     request.update(resolve=lines.resolve, graph_code=lines.code)
-    return _trace(gm.forward, args, gm, request, names)
+    return _trace(gm.forward, args, gm, request, symbols, placeholders)
 
 
 def _trace_callable(
-    function: Callable[..., Any], args: Sequence[Any], request: dict[str, Any]
+    function: Callable[..., Any], args: Sequence[Any], request: dict[str, Any], symbols: Symbols
 ) -> tuple[_C.Graph, dict[str, Any]]:
     request.update(is_library_file=is_library_file)
     module = function if isinstance(function, torch.nn.Module) else None
-    return _trace(function, args, module, request)
+    return _trace(function, args, module, request, symbols)
 
 
 def _trace(
@@ -85,12 +92,13 @@ def _trace(
     args: Sequence[Any],
     module: torch.nn.Module | None,
     request: dict[str, Any],
+    symbols: Symbols,
     placeholders: Sequence[Any] = (),
 ) -> tuple[_C.Graph, dict[str, Any]]:
     """Traces function(*args), with the module's parameters and buffers as further inputs."""
     leaves, structure = pytree.tree_flatten(tuple(args))
     inputs: list[InputSpec] = []
-    positions = _add_leaves(leaves, placeholders, inputs)
+    positions = _add_leaves(leaves, placeholders, symbols, inputs)
     state = ModuleState(module, inputs)
 
     def program(*traced: Any) -> list[Any]:
@@ -105,7 +113,7 @@ def _trace(
 
 
 def _add_leaves(
-    leaves: Sequence[Any], placeholders: Sequence[Any], inputs: list[InputSpec]
+    leaves: Sequence[Any], placeholders: Sequence[Any], given: Symbols, inputs: list[InputSpec]
 ) -> list[int | None]:
     """Adds tensors and symbolic integers to the inputs; says for each leaf which input it is.
 
@@ -117,22 +125,22 @@ def _add_leaves(
     for i, leaf in enumerate(leaves):
         node = placeholders[i] if named else None
         name = node.name if node is not None else f"arg{i}"
+        symbols = [(dim, symbol) for (at, dim), symbol in given.items() if at == i] or _symbols(node)
+        kind = "user"
         if isinstance(leaf, torch.Tensor):
-            if id(leaf) not in seen:
-                seen[id(leaf)] = len(inputs)
-                kind = "parameter" if isinstance(leaf, torch.nn.Parameter) else "user"
-                inputs.append((name, kind, leaf, _symbols(node)))
-            positions.append(seen[id(leaf)])
+            if id(leaf) in seen:
+                positions.append(seen[id(leaf)])
+                continue
+            seen[id(leaf)] = len(inputs)
+            kind = "parameter" if isinstance(leaf, torch.nn.Parameter) else "user"
         elif isinstance(leaf, torch.SymInt):
-            positions.append(len(inputs))
-            inputs.append((name, "user", _hint(leaf), [(0, str(leaf))]))
-        elif node is not None and isinstance(leaf, int) and not isinstance(leaf, bool):
-            positions.append(len(inputs))
-            value = node.meta.get("example_value")
-            symbols = [(0, str(value))] if isinstance(value, torch.SymInt) else []
-            inputs.append((name, "user", leaf, symbols))
-        else:
+            symbols = [(0, _identifier(str(leaf)))]
+            leaf = _hint(leaf)
+        elif type(leaf) is not int or not (symbols or named):
             positions.append(None)
+            continue
+        positions.append(len(inputs))
+        inputs.append((name, kind, leaf, symbols))
     return positions
 
 
@@ -144,6 +152,8 @@ def _hint(value: torch.SymInt) -> int:
 def _symbols(node: Any) -> list[tuple[int, str]]:
     """The dimensions of a placeholder that its graph holds as symbols."""
     value = node.meta.get("example_value") if node is not None else None
+    if isinstance(value, torch.SymInt):
+        return [(0, _identifier(str(value)))]
     if not isinstance(value, torch.Tensor):
         return []
     return [

@@ -1,0 +1,311 @@
+"""Stage 2: the graph of a program does what the program does, and says so correctly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from graph_interpreter import GuardFailed, Interpreter
+from torch.utils._pytree import tree_leaves
+from view_programs import PROGRAMS
+
+import triptych
+from triptych.normalize import normalize_with_report
+
+
+@pytest.fixture(autouse=True)
+def inference():
+    torch.manual_seed(0)
+    with torch.no_grad():
+        yield
+
+
+def leaves(value: Any) -> list[Any]:
+    return tree_leaves(value, is_leaf=lambda x: x is None)
+
+
+def same(got: Any, expected: Any, *, strides: bool = True) -> None:
+    if not isinstance(expected, torch.Tensor):
+        assert got == expected and type(got) is type(expected)
+        return
+    torch.testing.assert_close(got, expected, equal_nan=True)
+    if strides:
+        assert got.stride() == expected.stride()
+
+
+def memory(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
+
+
+def aliasing(results: list[Any], inputs: list[torch.Tensor]) -> list[Any]:
+    """Which results are which objects and share whose memory."""
+    tensors = [t for t in [*inputs, *results] if isinstance(t, torch.Tensor)]
+    objects = [[a is b for b in tensors] for a in tensors]
+    memories = [[a.numel() > 0 and memory(a) == memory(b) for b in tensors] for a in tensors]
+    return [objects, memories]
+
+
+def check(program: Any, *inputs: torch.Tensor, **options: Any) -> triptych.Graph:
+    """Normalizes, runs by ATen, compares results, strides, aliasing and changed inputs with eager."""
+    graph = triptych.normalize(program, inputs, **options)
+    assert graph.verify() == []
+    assert triptych.Graph.parse(str(graph), graph.constants) == graph
+    ours = [t.clone() if isinstance(t, torch.Tensor) else t for t in inputs]
+    theirs = [t.clone() if isinstance(t, torch.Tensor) else t for t in inputs]
+    for copies in (ours, theirs):
+        for copy, original in zip(copies, inputs, strict=True):
+            assert copy.stride() == original.stride()
+    state = []
+    if isinstance(program, torch.nn.Module):
+        state = [*program.parameters(), *program.buffers()]
+    torch.manual_seed(7)
+    got = Interpreter(graph).run(*ours, *[t.clone() for t in state])
+    torch.manual_seed(7)
+    expected = leaves(program(*theirs))
+    assert len(got) == len(expected)
+    for a, b in zip(got, expected, strict=True):
+        same(a, b)
+    for a, b in zip(ours, theirs, strict=True):
+        same(a, b)
+    assert aliasing(got, ours) == aliasing(expected, theirs)
+    return graph
+
+
+def names(graph: triptych.Graph) -> list[str]:
+    return [node.target.removeprefix("aten.") for node in graph.nodes]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+def test_views_and_in_place(program):
+    graph = check(program, torch.randn(4, 4), torch.randn(4))
+    assert not any(name.split(".")[0].endswith("_") for name in names(graph))
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+def test_views_and_in_place_on_strided_inputs(program):
+    x = torch.randn(4, 4).t()
+    try:
+        program(x.clone(), torch.randn(4))
+    except RuntimeError as error:  # a view that these strides do not allow: the same error
+        with pytest.raises(RuntimeError, match=str(error)[:40].replace("(", r"\(")):
+            triptych.normalize(program, (x.clone(), torch.randn(4)))
+        return
+    check(program, x, torch.randn(4))
+
+
+def test_mlp_is_core_aten():
+    model = torch.nn.Sequential(
+        torch.nn.Linear(8, 16), torch.nn.GELU(), torch.nn.Linear(16, 4), torch.nn.Softmax(-1)
+    ).eval()
+    graph = check(model, torch.randn(3, 8))
+    assert names(graph) == [
+        "permute.default", "addmm.default", "gelu.default", "permute.default", "addmm.default",
+        "_softmax.default",
+    ]  # fmt: skip
+    assert [i.kind for i in graph.inputs] == ["user"] + ["parameter"] * 4
+    assert graph.inputs[1].name == "0.weight"
+
+
+def test_batch_norm_in_training_updates_its_buffers():
+    model = torch.nn.BatchNorm2d(3).train()
+    x = torch.randn(2, 3, 4, 4)
+    graph = triptych.normalize(model, (x,))
+    kinds = {graph.inputs[m.input].name: m.kind for m in graph.mutations}
+    assert kinds == {n: "data" for n in ("running_mean", "running_var", "num_batches_tracked")}
+    state = {n: t.clone() for n, t in [*model.named_parameters(), *model.named_buffers()]}
+    (got,) = Interpreter(graph).run(x, *[state[i.name] for i in graph.inputs[1:]])
+    same(got, model(x))
+    for name, buffer in model.named_buffers():
+        same(state[name], buffer)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64, torch.int64,
+                                   torch.int8, torch.uint8, torch.bool, torch.complex64])  # fmt: skip
+def test_dtypes_and_promotion(dtype):
+    x = torch.randint(0, 5, (3, 4)).to(dtype)
+
+    def program(x):
+        y = x + 1
+        return y * 2.5, y / 2, y.to(torch.float32), x == x, torch.where(x == x, y, 0), y.sum(), x * x[0, 0]
+
+    check(program, x)
+
+
+def test_scalars_and_empty_tensors():
+    def program(x, s, e):
+        return x * s + 2, s.exp(), e.sum(), e + 1, torch.cat([e, x[:0]]), s.reshape(1, 1) @ s.view(1, 1)
+
+    check(program, torch.randn(3, 4), torch.tensor(1.5), torch.empty(0, 4))
+
+
+def test_double_scalar_does_not_promote():
+    check(lambda x, s: (x * s, s * x, s + 1), torch.randn(3), torch.tensor(2.0, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_autocast(dtype):
+    def program(x, w):
+        with torch.autocast("cpu", dtype=dtype):
+            y = x @ w
+            return y, F.softmax(y, -1), F.linear(x, w.t())
+
+    graph = check(program, torch.randn(4, 8), torch.randn(8, 3))
+    assert "_to_copy.default" in names(graph)
+
+
+def test_channels_last_is_kept():
+    x = torch.randn(2, 3, 4, 5).contiguous(memory_format=torch.channels_last)
+    check(lambda x: (x + 1, x.relu().mean(1), x * torch.ones(5), x.clone(), x.contiguous()), x)
+
+
+def test_random_ops_keep_their_order_and_stream():
+    def program(x):
+        a = torch.rand(3)
+        b = F.dropout(x, 0.5, True)
+        torch.randn(2)  # nobody reads it: it moves the generator all the same
+        c = torch.randint(0, 9, (4,))
+        d = x.clone().uniform_()
+        return a, b, c, d, torch.randperm(5), torch.bernoulli(x.sigmoid()), torch.rand_like(x)
+
+    check(program, torch.randn(3, 4))
+
+
+def test_factories_follow_the_default_dtype():
+    torch.set_default_dtype(torch.float64)
+    try:
+        graph = triptych.normalize(lambda x: (torch.zeros(3), x + torch.full((2,), 0.5)), torch.randn(2))
+    finally:
+        torch.set_default_dtype(torch.float32)
+    outputs = Interpreter(graph).run(torch.randn(2, dtype=torch.float64))
+    assert [t.dtype for t in outputs] == [torch.float64] * 2
+
+
+def test_constants_are_lifted():
+    table = torch.arange(6.0).view(2, 3)
+    graph = check(lambda x: x + table + torch.tensor([1.0, 2.0, 3.0]), torch.randn(2, 3))
+    assert len(graph.constants) == 2
+
+
+def test_item_of_a_literal_is_known():
+    check(lambda x: x * torch.tensor(2.5).item() + int(torch.tensor(3)), torch.randn(3))
+
+
+def test_inference_mode_inside():
+    def program(x):
+        with torch.inference_mode():
+            y = x * 2
+        return (y + 1).detach()
+
+    graph = triptych.normalize(program, torch.randn(3))
+    x = torch.randn(3)
+    same(Interpreter(graph).run(x)[0], x * 2 + 1)
+
+
+@pytest.mark.parametrize("symbols", [{(0, 0): "b"}, {(0, 0): "b", (0, 1): "s"}])
+@pytest.mark.parametrize("layout", ["rows", "transposed"])
+def test_symbolic_sizes(symbols, layout):
+    def program(x, w):
+        h = x @ w
+        y = F.layer_norm(h, (h.shape[-1],)).view(x.shape[0], -1)
+        a, b = torch.cat([h, h * x.size(1)], 1).chunk(2, 1)
+        z = x.new_zeros(x.shape[0], 3)
+        z[:, 1] += 1
+        return y, a, b.t(), z, x[1:, ::2].sum(0), h.softmax(0), x.mean(1, keepdim=True), x.shape[0] * 2
+
+    def make(b, s):
+        x = torch.randn(b, s, 6)
+        return x if layout == "rows" else torch.randn(s, b, 6).transpose(0, 1)
+
+    graph, report = normalize_with_report(program, (make(4, 8), torch.randn(6, 5)), symbols=symbols)
+    assert {symbol.name for symbol in graph.symbols} == set(symbols.values())
+    assert report["specialized_sizes"] == 0
+    for b, s in [(4, 8), (7, 13 if "s" in symbols.values() else 8), (2, 8)]:
+        x, w = make(b, s), torch.randn(6, 5)
+        try:
+            got = Interpreter(graph).run(x, w)
+        except GuardFailed:
+            assert b != 4
+            raise
+        for a, e in zip(got, leaves(program(x, w)), strict=True):
+            same(a, e)
+
+
+def test_guards_on_symbols():
+    def program(x):
+        return x + 1 if x.shape[0] > 5 else x - 1
+
+    graph, _ = normalize_with_report(program, (torch.randn(8),), symbols={(0, 0): "n"})
+    same(Interpreter(graph).run(torch.zeros(9))[0], torch.ones(9))
+    with pytest.raises(GuardFailed):
+        Interpreter(graph).run(torch.zeros(3))
+
+
+def test_specialized_sizes_are_counted_and_guarded():
+    def program(x):
+        return x * len(range(x.shape[0]))
+
+    graph, report = normalize_with_report(program, (torch.randn(8),), symbols={(0, 0): "n"})
+    assert report["specialized_sizes"] > 0
+    with pytest.raises(GuardFailed):
+        Interpreter(graph).run(torch.zeros(3))
+
+
+def test_symbolic_integer_input():
+    def program(n, x):
+        return x.expand(n, 3) * n, n + 1
+
+    graph, _ = normalize_with_report(program, (5, torch.randn(3)), symbols={(0, 0): "n"})
+    x = torch.randn(3)
+    got = Interpreter(graph).run(7, x)
+    same(got[0], x.expand(7, 3) * 7)
+    assert got[1] == 8
+
+
+def test_sizes_0_and_1_are_not_symbols():
+    graph, _ = normalize_with_report(lambda x: x + 1, (torch.randn(1, 4),), symbols={(0, 0): "n"})
+    assert not graph.symbols
+
+
+def test_custom_op_stays_one_node():
+    @torch.library.custom_op("triptych_test::twice", mutates_args=())
+    def twice(x: torch.Tensor, n: int = 2) -> torch.Tensor:
+        return x * n
+
+    @twice.register_fake
+    def _(x, n=2):
+        return torch.empty_like(x)
+
+    graph = check(lambda x: twice(x + 1, 3) * 2, torch.randn(3, 4))
+    assert "triptych_test.twice.default" in [node.target for node in graph.nodes]
+
+
+def test_keep_and_decompositions():
+    x = torch.randn(3, 4)
+
+    def program(x):
+        return F.gelu(x), x.t()
+
+    assert "t.default" in names(triptych.normalize(program, x, keep=["aten.t.default"]))
+    graph = triptych.normalize(
+        program, x, decompositions={torch.ops.aten.gelu.default: lambda x, approximate="none": x * 3}
+    )
+    assert names(graph) == ["mul.Tensor", "permute.default"]
+    same(Interpreter(graph).run(x)[0], x * 3)
+
+
+def test_source_locations():
+    graph = triptych.normalize(torch.fx.symbolic_trace(lambda x: x.relu() + 1), (torch.randn(3),))
+    assert [node.origin for node in graph.nodes] == ["relu", "add"]
+    graph = triptych.normalize(lambda x: x.relu(), (torch.randn(3),))
+    assert graph.nodes[0].location.startswith(__file__)
+
+
+def test_exported_program():
+    model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU()).eval()
+    x = torch.randn(2, 4)
+    graph = triptych.normalize(torch.export.export(model, (x,)), (x,))
+    state = dict(model.named_parameters())
+    got = Interpreter(graph).run(x, *[state[i.name] for i in graph.inputs[1:]])
+    same(got[0], model(x))
