@@ -25,6 +25,10 @@ class NodeRunner {
   // Replaces the arguments on the stack by the results. False: the decomposition declined (NotImplemented).
   virtual bool run_decomposition(const c10::OperatorHandle& op, torch::jit::Stack* stack) = 0;
 
+  // The symbolic number behind a wrapped number that torch's argument parser made of one (`tensor * size`): the tensor
+  // itself holds only a placeholder. None when there is none.
+  virtual c10::IValue symbolic_number(const at::Tensor& wrapped) = 0;
+
   // Where the program is now, as a small number to be resolved at the end; -1 when unknown. Called for each op.
   virtual int current_location() = 0;
   struct Resolved {

@@ -107,6 +107,17 @@ bool PythonRunner::run_decomposition(const c10::OperatorHandle& op, torch::jit::
   return function != nullptr && call_as_op(function, op, stack);
 }
 
+c10::IValue PythonRunner::symbolic_number(const at::Tensor& wrapped) {
+  const Gil gil;
+  const Owned tensor(to_python(wrapped));
+  const Owned number(PyObject_GetAttrString(tensor.get(), "_wrapped_number"));
+  if (number.get() == nullptr) {
+    PyErr_Clear();
+    return {};
+  }
+  return from_python(number.get());
+}
+
 bool PythonRunner::is_user_code(PyCodeObject* code) {
   const auto found = user_code_.find(code);
   if (found != user_code_.end()) return found->second;

@@ -28,6 +28,7 @@ class PythonRunner final : public normalize::NodeRunner {
   bool has_caller_decomposition(const c10::OperatorHandle& op) override;
   bool has_python_decomposition(const c10::OperatorHandle& op) override;
   bool run_decomposition(const c10::OperatorHandle& op, torch::jit::Stack* stack) override;
+  c10::IValue symbolic_number(const at::Tensor& wrapped) override;
   int current_location() override;
   Resolved resolve_location(int location) override;
   void raise_data_dependent(const std::string& op) override;

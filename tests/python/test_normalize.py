@@ -212,7 +212,7 @@ def test_symbolic_sizes(symbols, layout):
         a, b = torch.cat([h, h * x.size(1)], 1).chunk(2, 1)
         z = x.new_zeros(x.shape[0], 3)
         z[:, 1] += 1
-        return y, a, b.t(), z, x[1:, ::2].sum(0), h.softmax(0), x.mean(1, keepdim=True), x.shape[0] * 2
+        return y, a, b.transpose(0, 1), z, x[1:, ::2].sum(0), h.softmax(0), x.mean(1, keepdim=True), x.shape[0] * 2
 
     def make(b, s):
         x = torch.randn(b, s, 6)

@@ -85,6 +85,10 @@ bool Trace::handle_special(OpEntry& op, const Scan& found, torch::jit::Stack* st
     stack->emplace_back(std::move(result));
     return true;
   }
+  if (op.batch_norm) {
+    run_batch_norm(stack);
+    return true;
+  }
   if (op.dynamic_by_mask && has_mask(c10::ArrayRef<c10::IValue>(*stack).slice(base)))
     runner_.raise_data_dependent(op.name);
   if (op.data_dependent) {

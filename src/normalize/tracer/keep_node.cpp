@@ -248,6 +248,10 @@ ir::Argument Trace::tensor_argument(const at::Tensor& tensor) {
     return fake->value;
   }
   if (tensor.unsafeGetTensorImpl()->is_wrapped_number()) {
+    if (!shapes_->symbols().empty()) {
+      const c10::IValue symbolic = runner_.symbolic_number(tensor);
+      if (!symbolic.isNone()) return to_argument(ArgKind::kPlain, symbolic);
+    }
     c10::impl::ExcludeDispatchKeyGuard below(keys_above_tracing());
     return to_argument(ArgKind::kPlain, c10::IValue(tensor.item()));
   }

@@ -99,6 +99,11 @@ static std::shared_ptr<const std::vector<std::byte>> bytes_of(const at::Tensor& 
   return std::make_shared<const std::vector<std::byte>>(data, data + flat.nbytes());
 }
 
+void Trace::know(const at::Tensor& real, const at::Tensor& fake) {
+  lifted_[real.unsafeGetTensorImpl()] = fake;
+  keep_alive_.push_back(real);
+}
+
 at::Tensor Trace::lift(const at::Tensor& real) {
   const auto found = lifted_.find(real.unsafeGetTensorImpl());
   if (found != lifted_.end()) return found->second;
@@ -115,7 +120,8 @@ at::Tensor Trace::lift(const at::Tensor& real) {
     delete static_cast<at::Tensor*>(tensor);
   });
   FakeTensorImpl* impl = as_fake(fake);
-  impl->value = graph_.add_constant("constant", type_of(meta), bytes_of(real), std::move(handle));
+  const std::string name = "constant_" + std::to_string(graph_.constants().size());
+  impl->value = graph_.add_constant(name, type_of(meta), bytes_of(real), std::move(handle));
   if (real.numel() == 1) impl->constant = real;
   lifted_[real.unsafeGetTensorImpl()] = fake;
   keep_alive_.push_back(real);

@@ -50,7 +50,10 @@ class Trace {
   // The fake of a real tensor: an input's when it is known, else a constant of the graph.
   at::Tensor lift(const at::Tensor& real);
   // A real tensor that the program may meet, and the input that it is.
-  void know(const at::Tensor& real, const at::Tensor& fake) { lifted_[real.unsafeGetTensorImpl()] = fake; keep_alive_.push_back(real); }
+  void know(const at::Tensor& real, const at::Tensor& fake);
+
+  // The inputs as the program sees them, for ops that write into arguments without saying so.
+  void know_wrapper(const at::Tensor& wrapper) { input_wrappers_.push_back(wrapper); }
 
   ir::TensorType type_of(const at::Tensor& fake) const;
   static ir::TensorType type_of(const ResultMeta& meta);
@@ -76,6 +79,8 @@ class Trace {
   Scan scan(const OpEntry& op, c10::ArrayRef<c10::IValue> args);
   bool handle_special(OpEntry& op, const Scan& found, torch::jit::Stack* stack);
   void handle_reference_meta(OpEntry& op, torch::jit::Stack* stack);
+  void write_through(const at::Tensor& fake, const at::Tensor& contents);
+  void run_batch_norm(torch::jit::Stack* stack);
   at::Tensor lift_literal(const at::Tensor& real);
   bool run_functionalized(OpEntry& op, torch::jit::Stack* stack);
   bool decompose(OpEntry& op, Action action, torch::jit::Stack* stack);
@@ -102,6 +107,7 @@ class Trace {
   std::vector<Action> actions_;         // by OpEntry::index
   std::unordered_map<const c10::TensorImpl*, at::Tensor> lifted_;
   std::vector<at::Tensor> keep_alive_;
+  std::vector<at::Tensor> input_wrappers_;
   std::vector<int> node_locations_;     // by NodeId
   bool recording_ = true;
   int depth_ = 0;                       // of Python decompositions running
