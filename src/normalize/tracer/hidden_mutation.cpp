@@ -2,7 +2,6 @@
 // are: batch norm and its running statistics.
 #include <ATen/FunctionalTensorWrapper.h>
 #include <ATen/ops/_native_batch_norm_legit.h>
-#include <ATen/ops/_native_batch_norm_legit_functional.h>
 #include <ATen/ops/_native_batch_norm_legit_no_training.h>
 
 #include "normalize/tracer/trace.h"
@@ -45,12 +44,14 @@ void Trace::run_batch_norm(torch::jit::Stack* stack) {
   } else if (!training) {
     results = at::_native_batch_norm_legit_no_training(input, weight, bias, *mean, *variance, momentum, eps);
   } else {
-    at::Tensor new_mean;
-    at::Tensor new_variance;
-    std::tie(std::get<0>(results), std::get<1>(results), std::get<2>(results), new_mean, new_variance) =
-        at::_native_batch_norm_legit_functional(input, weight, bias, *mean, *variance, training, momentum, eps);
-    write_through(*mean, new_mean);
-    write_through(*variance, new_variance);
+    // It has no C++ entry of its own.
+    static const c10::OperatorHandle functional =
+        c10::Dispatcher::singleton().findSchemaOrThrow("aten::_native_batch_norm_legit_functional", "");
+    torch::jit::Stack inner(stack->begin() + base, stack->end());
+    functional.callBoxed(&inner);
+    results = {inner[0].toTensor(), inner[1].toTensor(), inner[2].toTensor()};
+    write_through(*mean, inner[3].toTensor());
+    write_through(*variance, inner[4].toTensor());
   }
   stack->resize(base);
   stack->emplace_back(std::get<0>(results));
