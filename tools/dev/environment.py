@@ -45,7 +45,8 @@ class Environment:
     def variables(self, **extra: str) -> dict[str, str]:
         folders = [self.venv / "bin", *self.layers(), os.environ.get("PATH", "")]
         path = os.pathsep.join(str(folder) for folder in folders)
-        return {**ccache_settings(), **os.environ, "PATH": path, "VIRTUAL_ENV": str(self.venv), **extra}
+        ours = {"PATH": path, "VIRTUAL_ENV": str(self.venv)}
+        return {**ccache_settings(), **os.environ, **ours, **extra}
 
     def layers(self) -> list[Path]:
         """The programs of environments that this one shows through a .pth file."""
