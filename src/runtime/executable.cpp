@@ -70,15 +70,26 @@ class Executable::Call {
     }
   }
 
-  void mutate_inputs() {
+  // Values are immutable: an output or a new content that is the memory of an input which gets a new content
+  // itself is copied before that happens.
+  void mutate_inputs(std::vector<at::Tensor>& outputs) {
     if (layout_.program.mutations.empty()) return;
+    for (std::uint32_t i = 0; i < outputs.size(); ++i) {
+      if (layout_.program.copied_outputs[i]) make_output(i, outputs);
+    }
     const at::NoGradGuard no_grad;
     const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
+    std::vector<at::Tensor> contents;
+    for (const ir::Mutation& mutation : layout_.program.mutations) {
+      const bool data = mutation.kind == ir::Mutation::Kind::kData;
+      contents.push_back(data ? frame_.tensor(mutation.value.value) : at::Tensor());
+      if (data && shows_input(mutation.value.value)) contents.back() = contents.back().clone();
+    }
     for (std::size_t i = 0; i < layout_.program.mutations.size(); ++i) {
       const ir::Mutation& mutation = layout_.program.mutations[i];
       const at::Tensor& input = *inputs_[mutation.input].tensor;
       if (mutation.kind == ir::Mutation::Kind::kData) {
-        input.copy_(frame_.tensor(mutation.value.value));
+        input.copy_(contents[i]);
       } else {
         const Layout::View& view = layout_.metadata[i];
         input.as_strided_(frame_.integers(view.sizes), frame_.integers(view.strides),
@@ -88,7 +99,6 @@ class Executable::Call {
   }
 
   void make_outputs(std::vector<at::Tensor>& outputs) {
-    outputs.assign(layout_.program.outputs.size(), at::Tensor());
     for (std::uint32_t i = 0; i < outputs.size(); ++i) make_output(i, outputs);
   }
 
@@ -209,6 +219,10 @@ class Executable::Call {
     return false;
   }
 
+  bool shows_input(SlotIndex slot) const {
+    return layout_.slots[layout_.slots[slot].root].storage == Storage::kInput;
+  }
+
   void make_output(std::uint32_t index, std::vector<at::Tensor>& outputs) {
     const ir::Output& output = layout_.program.outputs[index];
     if (outputs[index].defined()) return;
@@ -300,7 +314,8 @@ void Executable::run(std::span<const InputRef> inputs, std::vector<at::Tensor>& 
   {
     const Released released(lock, frame.nanoseconds() > kReleaseNanoseconds);
     call.run_steps();
-    call.mutate_inputs();
+    outputs.assign(layout_.program.outputs.size(), at::Tensor());
+    call.mutate_inputs(outputs);
   }
   call.make_outputs(outputs);
   call.make_literals(literals);

@@ -3,6 +3,7 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/as_strided.h>
+#include <ATen/ops/empty_strided.h>
 
 #include "runtime/argument_to_ivalue.h"
 #include "runtime/constants.h"
@@ -41,6 +42,7 @@ class GraphRunner {
       const at::NoGradGuard no_grad;
       const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
       for (const ir::NodeId id : graph_.order()) run_node(graph_.node(id));
+      own_results();
       for (const ir::Mutation& mutation : graph_.mutations()) mutate(mutation);
     }
     return outputs();
@@ -77,6 +79,30 @@ class GraphRunner {
     }
     for (std::size_t i = 0; i < results.size(); ++i) {
       values_[node.results[i].value] = std::move(results[i]);
+    }
+  }
+
+  // Values are immutable: fresh outputs and new contents that ATen made as views of inputs are copied before
+  // inputs get new contents.
+  void own_results() {
+    for (const ir::Output& output : graph_.outputs()) {
+      if (output.kind == ir::Output::Kind::kFresh) own(output.value);
+    }
+    for (const ir::Mutation& mutation : graph_.mutations()) {
+      if (mutation.value.valid()) own(mutation.value);
+    }
+  }
+
+  void own(ir::ValueId id) {
+    IValue& value = values_[id.value];
+    if (!value.isTensor() || !value.toTensor().defined()) return;
+    for (const IValue& input : inputs_) {
+      if (!input.isTensor() || !input.toTensor().is_alias_of(value.toTensor())) continue;
+      const at::Tensor shown = value.toTensor();
+      at::Tensor copy = at::empty_strided(shown.sizes(), shown.strides(), shown.options());
+      copy.copy_(shown);
+      value = std::move(copy);
+      return;
     }
   }
 

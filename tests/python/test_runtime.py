@@ -425,3 +425,31 @@ def test_empty_and_zero_dimensional_tensors() -> None:
     a, b = program_of(text)(torch.empty(0, 3), torch.tensor(0.5))
     assert a.shape == (0, 3)
     torch.testing.assert_close(b, torch.tensor(0.5).exp())
+
+
+SWAP = """graph swap normalized {
+  %x: f32[4] = input.user("x")
+  %y: f32[4] = input.user("y")
+  mutate input 0 to %y
+  mutate input 1 to %x
+  output %x
+}
+"""
+
+
+@pytest.mark.parametrize("runner", ["program", "graph"])
+def test_values_are_what_they_were_before_inputs_change(runner: str) -> None:
+    graph = _C.Graph.parse(SWAP)
+    call = generate(graph) if runner == "program" else graph.run
+    x, y = torch.zeros(4), torch.ones(4)
+    (old,) = call(x, y)
+    assert (x.sum(), y.sum(), old.sum()) == (4, 0, 0)
+    assert old.data_ptr() != x.data_ptr()
+
+
+def test_prepared_in_inference_mode_used_outside() -> None:
+    program = program_of(SYMBOLIC)
+    x = torch.randn(5, 8)
+    with torch.inference_mode():
+        expected = program(x, 5)[0].clone()
+    torch.testing.assert_close(program(x, 5)[0], expected)

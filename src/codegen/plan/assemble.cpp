@@ -208,6 +208,11 @@ Status Assembler::add(const loops::ExternalItem& item) {
   if (!status.ok()) return status;
   for (const ValueId value : node.results) {
     if (slot_of_[value.value].valid()) continue;  // a symbolic integer
+    const ir::ValueType& type = graph_.value(value).type;
+    if (!std::holds_alternative<ir::TensorType>(type) && !std::holds_alternative<ir::NoneType>(type)) {
+      return unsupported("plan.data_dependent_number",
+                         node.target->name + " gives a number that depends on data", node.location.str());
+    }
     step.results.push_back(
         add_slot(value, step.out_variant ? Storage::kArena : Storage::kExternal));
   }
