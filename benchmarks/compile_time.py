@@ -47,7 +47,7 @@ def cold_ms(name: str, layers: int) -> dict[str, float]:
         "ms": 1e3 * (end - start),
         "normalize_ms": 1e3 * (middle - start),
         "generate_ms": 1e3 * (end - middle),
-        "kernels": len(generated.mapped),
+        "kernels": generated.num_kernels,
     }
 
 

@@ -86,7 +86,7 @@ def kernel_times(name: str, size: int, dtype_name: str, rounds: int) -> dict[str
         contenders: dict[str, Callable[[], Any]] = {
             "eager": lambda: function(*inputs),
             "inductor": lambda: inductor(*inputs),
-            "triptych": lambda: program(*inputs),
+            "triptych": lambda: program.run(*inputs),
         }
         return interleaved(contenders, rounds=rounds)
 
@@ -122,7 +122,7 @@ def streaming_times(kind: str, rounds: int) -> dict[str, Any]:
         _check(program(x), function(x), torch.float32)
         contenders = {
             "copy": lambda: target.copy_(x),
-            "triptych": lambda: program(x),
+            "triptych": lambda: program.run(x),
             "eager": lambda: function(x),
         }
         return interleaved(contenders, rounds=rounds)

@@ -33,7 +33,7 @@ def peak_kb(name: str, compiled: bool) -> dict[str, float]:
         if compiled:
             program = triptych.generate(triptych.normalize(*models.captured(name)))
             arguments = models.captured(name)[1]
-            call = lambda: program(*arguments)  # noqa: E731
+            call = lambda: program.run(*arguments)  # noqa: E731
         else:
             call = lambda: function(*inputs)  # noqa: E731
         gc.collect()
@@ -43,7 +43,7 @@ def peak_kb(name: str, compiled: bool) -> dict[str, float]:
         pathlib.Path("/proc/self/clear_refs").write_text("5")
         call()
         peak = _status_kb("VmHWM") - before
-        arena = program.arena_bytes / 1024 if compiled else 0
+        arena = program.executable.retained_bytes / 1024 if compiled else 0
     return {"kb": peak, "arena_kb": arena}
 
 

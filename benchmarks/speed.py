@@ -4,6 +4,7 @@ backend."""
 from __future__ import annotations
 
 import ctypes
+import re
 import statistics
 from collections.abc import Callable
 from typing import Any
@@ -58,7 +59,9 @@ def tiny_call_us() -> dict[str, float]:
     with torch.no_grad():
         graph = triptych.normalize(lambda a, b: a + b, (x, y))
         program = triptych.generate(graph)
-        whole = statistics.median(seconds_per_call(lambda: program(x, y), 0.05) for _ in range(9))
+        whole = statistics.median(
+            seconds_per_call(lambda: program.run(x, y), 0.05) for _ in range(9)
+        )
         empty = statistics.median(seconds_per_call(lambda: None, 0.05) for _ in range(9))
         eager = statistics.median(seconds_per_call(lambda: x + y, 0.05) for _ in range(9))
     kernel = _kernel_seconds(program, [x, y, torch.empty(64, 64)])
@@ -82,23 +85,31 @@ exit:
 
 
 def _kernel_seconds(program: Any, tensors: list[torch.Tensor]) -> float:
-    """Seconds per call of the program's only kernel, called from machine code over its whole
-    range."""
+    """Seconds per call of the program's only kernel, called from machine code over its whole range.
+
+    The tensors are contiguous, so that the kernel is one flat loop over their elements.
+    """
     from triptych.toolchains import llvm
 
-    repeat = llvm.compile(_REPEAT, ["repeat"], [], None)
+    name = re.findall(r"^define void @(\w+)\(", program.text, re.MULTILINE)[-1]
+    library = llvm.compile(program.text + _REPEAT, [name, "repeat"], [], None)
     pointer = ctypes.c_void_p
     run = ctypes.CFUNCTYPE(None, pointer, ctypes.c_int64, pointer, ctypes.c_int64, pointer)(
-        repeat.addresses["repeat"]
+        library.addresses["repeat"]
     )
-    (address,) = program.kernel_addresses
-    (extent,) = program.kernel_extents
     buffers = (pointer * len(tensors))(*(t.data_ptr() for t in tensors))
     error = ctypes.c_int32(0)
     count = 20_000
-    once = lambda: run(address, count, buffers, extent, ctypes.byref(error))  # noqa: E731
-    once()
-    return statistics.median(seconds_per_call(once, 0.05) for _ in range(9)) / count
+    extent = tensors[0].numel()
+
+    def repeat() -> None:
+        run(library.addresses[name], count, buffers, extent, ctypes.byref(error))
+
+    repeat()
+    expected = tensors[0] + tensors[1]
+    if not torch.equal(tensors[2], expected):
+        raise RuntimeError("the kernel, called alone, computed something else than the sum")
+    return statistics.median(seconds_per_call(repeat, 0.05) for _ in range(9)) / count
 
 
 def rows(quick: bool) -> list[Row]:
