@@ -1,7 +1,6 @@
 #include "ir/sym_expr.h"
 
 #include <algorithm>
-#include <set>
 
 #include "ir/sym_node.h"
 #include "support/check.h"
@@ -64,14 +63,16 @@ Monomial multiply(const Monomial& a, const Monomial& b) {
   return out;
 }
 
-void collect_symbols(const SymExpr& e, std::set<Symbol>& out) {
+// Each symbol once, in order of first appearance: there are few, so that a search is cheaper than a
+// set.
+void collect_symbols(const SymExpr& e, std::vector<Symbol>& out) {
   for (const Monomial& term : SymNode::terms_of(e)) {
     for (const AtomPtr& atom : term.atoms) {
-      if (atom->kind == AtomKind::kSymbol) {
-        out.insert(atom->symbol);
-      } else {
+      if (atom->kind != AtomKind::kSymbol) {
         collect_symbols(atom->a, out);
         collect_symbols(atom->b, out);
+      } else if (std::find(out.begin(), out.end(), atom->symbol) == out.end()) {
+        out.push_back(atom->symbol);
       }
     }
   }
@@ -345,10 +346,10 @@ int SymExpr::compare(const SymExpr& a, const SymExpr& b) {
 }
 
 std::vector<Symbol> SymExpr::symbols() const {
-  if (!node_) return {};
-  std::set<Symbol> found;
-  collect_symbols(*this, found);
-  return {found.begin(), found.end()};
+  std::vector<Symbol> found;
+  if (node_) collect_symbols(*this, found);
+  std::sort(found.begin(), found.end());
+  return found;
 }
 
 bool SymExpr::depends_on(Symbol symbol) const {
