@@ -176,8 +176,10 @@ void bind_parts(nb::module_& module) {
       .def_prop_ro("name", [](const ValueView& x) { return x.get().name; })
       .def_prop_ro("type", [](const ValueView& x) { return to_python(x.get().type); })
       .def_prop_ro("id", [](const ValueView& x) { return x.id.value; })
-      .def("__eq__", [](const ValueView& x,
-                        const ValueView& y) { return x.graph == y.graph && x.id == y.id; })
+      .def(
+          "__eq__",
+          [](const ValueView& x, const ValueView& y) { return x.graph == y.graph && x.id == y.id; },
+          nb::is_operator())
       .def("__hash__", [](const ValueView& x) { return x.id.value; })
       .def("__str__", [](const ValueView& x) { return "%" + x.get().name; })
       .def("__repr__", [](const ValueView& x) { return "%" + x.get().name; });
@@ -228,7 +230,9 @@ void bind_graph(nb::module_& module) {
             return ir::print(graph, ir::PrintOptions{.locations = locations});
           },
           nb::arg("locations") = true)
-      .def("__eq__", [](const Graph& a, const Graph& b) { return ir::equal(a, b); })
+      .def(
+          "__eq__", [](const Graph& a, const Graph& b) { return ir::equal(a, b); },
+          nb::is_operator())
       .def("__hash__", [](const Graph& graph) { return reinterpret_cast<std::uintptr_t>(&graph); })
       .def("verify", &verify, "The violations of the graph's contract, as texts.")
       .def_prop_ro("name", &Graph::name)
