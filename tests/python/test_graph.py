@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+
 from triptych import _C, errors
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "graph_text"
