@@ -263,6 +263,23 @@ TEST_CASE("a large concatenation is a kernel per piece, equal pieces one") {
   CHECK(print_kernels(compiled.mapped).find("parallel") != std::string::npos);
 }
 
+TEST_CASE("lookups by index fuse with what follows, checks and all") {
+  SmallGraph g;
+  auto words = g.input({40, 16});
+  auto places = g.input({12, 16});
+  auto indices = g.input({3, 12}, DType::kI64);
+  auto order = g.input({1, 12}, DType::kI64);
+  auto found = g.external("aten.embedding.default", {{"weight", words}, {"indices", indices}}, {3, 12, 16});
+  auto place = g.external("aten.embedding.default", {{"weight", places}, {"indices", order}}, {1, 12, 16});
+  g.output(g.unary("aten.exp.default", g.binary("aten.add.Tensor", found, place)));
+  const Compiled compiled = compile(g);
+  INFO(explain(compiled));
+  INFO(print_kernels(compiled.mapped));
+  CHECK(differences(g, compiled, 1e-6) == "");
+  CHECK(count_kernels(compiled.fused) <= 2);
+  CHECK(print_kernels(compiled.mapped).find("check") != std::string::npos);
+}
+
 TEST_CASE("siblings over one input") {
   SmallGraph g;
   auto x = g.input({16, 64});

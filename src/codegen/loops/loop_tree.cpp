@@ -218,12 +218,9 @@ class Hoister {
       kept.reserve(loop->body.size());
       bool checked = false;
       for (Statement& inner : loop->body) {
-        auto* instruction = std::get_if<Instruction>(&inner.data);
-        checked = checked || std::holds_alternative<Check>(inner.data);
-        // A load behind a check stays behind it.
-        const bool may_move = instruction != nullptr && depth_[instruction->result.value] < inside &&
-                              !(checked && instruction->op == ScalarOp::kLoad) && !is_input(*loop, *instruction);
-        (may_move ? result : kept).push_back(std::move(inner));
+        const bool moves = may_move(*loop, inner, inside, checked);
+        checked = checked || (!moves && std::holds_alternative<Check>(inner.data));
+        (moves ? result : kept).push_back(std::move(inner));
       }
       loop->body = std::move(kept);
       variables_.pop_back();
@@ -233,6 +230,20 @@ class Hoister {
       result.push_back(std::move(statement));
     }
     body = std::move(result);
+  }
+
+  // A failed check ends the kernel: it may come earlier, but no load may pass one that stays.
+  bool may_move(const Loop& loop, const Statement& statement, std::size_t inside, bool checked) {
+    if (const auto* check = std::get_if<Check>(&statement.data)) {
+      return depth_[check->condition.value] < inside && loop.extent != SymExpr(0) &&
+             loop.schedule != Schedule::kParallel;  // M1
+    }
+    const auto* instruction = std::get_if<Instruction>(&statement.data);
+    if (instruction == nullptr) return false;
+    const bool stays = level(*instruction) >= inside || (checked && instruction->op == ScalarOp::kLoad) ||
+                       is_input(loop, *instruction);
+    if (stays) set_depth(instruction->result, inside);
+    return !stays;
   }
 
   void set_local(BufferId id) { locals_.push_back(id); }
