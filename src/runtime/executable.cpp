@@ -7,6 +7,7 @@
 
 #include "runtime/errors.h"
 #include "runtime/external_op.h"
+#include "runtime/list_text.h"
 
 namespace triptych::runtime {
 
@@ -183,19 +184,19 @@ class Executable::Call {
     const std::vector<std::int64_t> sizes = frame_.integers(slot.sizes);
     const std::vector<std::int64_t> strides = frame_.integers(slot.strides);
     if (result.scalar_type() != slot.dtype || result.sizes() != at::IntArrayRef(sizes)) {
-      std::ostringstream found;
-      found << c10::toString(result.scalar_type()) << result.sizes() << ", expected "
-            << c10::toString(slot.dtype) << at::IntArrayRef(sizes);
-      fail(internal_error("runtime.result_type", step.name + ": found " + found.str()));
+      fail(internal_error("runtime.result_type",
+                          step.name + ": found " + c10::toString(result.scalar_type()) +
+                              list_text(result.sizes()) + ", expected " + c10::toString(slot.dtype) +
+                              list_text(sizes)));
     }
     bool same_strides = true;
     for (std::size_t d = 0; d < sizes.size() && result.numel() > 0; ++d) {
       same_strides = same_strides && (sizes[d] == 1 || result.strides()[d] == strides[d]);
     }
     if (!same_strides && owner_.options_.strict) {
-      std::ostringstream found;
-      found << result.strides() << ", expected " << at::IntArrayRef(strides);
-      fail(internal_error("runtime.result_strides", step.name + ": found strides " + found.str()));
+      fail(internal_error("runtime.result_strides", step.name + ": found strides " +
+                                                        list_text(result.strides()) + ", expected " +
+                                                        list_text(strides)));
     }
     if (same_strides && !aliases(step, result)) return result;
     if (!same_strides) ++owner_.restrided_;

@@ -1,8 +1,7 @@
 #include "runtime/input_check.h"
 
-#include <sstream>
-
 #include "runtime/errors.h"
+#include "runtime/list_text.h"
 
 namespace triptych::runtime {
 
@@ -15,15 +14,6 @@ namespace {
   const std::string& name = layout.program.inputs[input].name;
   fail(user_error("runtime.input", "input " + std::to_string(input) + " (" + name + "): found " + found +
                                        ", expected " + expected));
-}
-
-template <class Range>
-std::string list_text(const Range& values) {
-  std::ostringstream text;
-  text << "[";
-  for (std::size_t i = 0; i < values.size(); ++i) text << (i > 0 ? ", " : "") << values[i];
-  text << "]";
-  return text.str();
 }
 
 // Dense strided tensors of the device without any mode or subclass: what a kernel can read by pointer.
@@ -53,9 +43,8 @@ void check_kind(const Layout& layout, std::size_t i, const InputRef& input) {
     refuse(layout, i, "device " + tensor.device().str(), "device " + slot.device.str());
   }
   if (!is_plain(tensor, slot.device)) {
-    std::ostringstream keys;
-    keys << tensor.key_set();
-    refuse(layout, i, "a tensor with dispatch keys " + keys.str(), "a plain strided tensor");
+    refuse(layout, i, "a tensor with dispatch keys " + c10::toString(tensor.key_set()),
+           "a plain strided tensor");
   }
   if (tensor.sizes().size() != slot.sizes.size()) {
     refuse(layout, i, "sizes " + list_text(tensor.sizes()),
