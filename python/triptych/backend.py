@@ -131,8 +131,10 @@ class GraphCompiler:
         try:
             return stages.compile_graph(self.gm, inputs, self.options, self.record)
         except errors.UnsupportedError as error:
+            if error.code in OVERLAP:
+                raise
             self.fall_back(Fallback("graph", error.code, error.args[0], error.location, error.hint))
-        except errors.InternalError as error:
+        except Exception as error:  # ours, or what PyTorch raised below us: a bug either way
             if self.options.strict:
                 raise
             from . import reproducer

@@ -217,10 +217,10 @@ def word(text: str) -> str:
 def comment(node: Node) -> str:
     """Where a node comes from, in the form that the parser reads."""
     location, path = node_location(node), module_path(node)
-    text = ""
+    parts = []
     if location:
         file, _, line = location.rpartition(":")
-        text += f" at {word(file)} line {line}"
+        parts.append(f" {word(file)}:{line}")
     if path:
-        text += f" in {word(path)}"
-    return f"  #{text}" if text else ""
+        parts.append(f" in {word(path)}")
+    return f"  #{''.join(parts)}" if parts else ""

@@ -49,7 +49,7 @@ class Report:
 def graph_lines(graph: GraphRecord) -> list[str]:
     lines = [f"{graph.name}", f"  captured    {graph.captured_nodes} nodes"]
     if graph.normalized is not None:
-        lines.append(f"  normalized  {graph.normalized.num_nodes} nodes")
+        lines.append(f"  normalized  {len(graph.normalized.nodes)} nodes")
     if (generated := graph.generated) is not None:
         lines.append(
             f"  generated   {generated.num_kernels} distinct kernels, "

@@ -113,8 +113,10 @@ class _ToFx:
             raise NotImplementedError("to_fx: a generator argument cannot be carried over")
         return value
 
-    def integer(self, expr: _C.SymExpr) -> Any:
+    def integer(self, expr: Any) -> Any:
         """Nodes that compute a symbolic integer from the inputs' sizes."""
+        if isinstance(expr, int):
+            return expr
         return (
             int(expr) if expr.is_constant else self.arithmetic(ast.parse(str(expr)).body[0].value)
         )

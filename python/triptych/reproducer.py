@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 import traceback
 from collections.abc import Sequence
@@ -47,7 +48,8 @@ def write(gm: GraphModule, inputs: Sequence[Any], error: Exception, options: Opt
 
     folder = options.reproducers or tempfile.gettempdir()
     Path(folder).mkdir(parents=True, exist_ok=True)
-    body = gm.code.strip("\n").replace("\n", "\n    ")
+    body = re.sub(r" : [^,)=]+|(?<=\)) -> [^:]+(?=:\n)", "", gm.code).strip("\n")
+    body = body.replace("\n", "\n    ")
     script = _SCRIPT.format(
         version=VERSION,
         torch=torch.__version__,
