@@ -134,6 +134,12 @@ class GraphCompiler:
             if error.code in OVERLAP:
                 raise
             self.fall_back(Fallback("graph", error.code, error.args[0], error.location, error.hint))
+        except NotImplementedError as error:  # PyTorch has no kernel for tensors without data
+            message = str(error).split(". ")[0]
+            fallback = Fallback(
+                "graph", "normalize.no_fake_kernel", message, first_location(self.gm)
+            )
+            self.fall_back(fallback)
         except Exception as error:  # ours, or what PyTorch raised below us: a bug either way
             if self.options.strict:
                 raise

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from torch.fx._lazy_graph_module import _LazyGraphModule
+
 from .captured import module_path, node_location
 
 if TYPE_CHECKING:
@@ -14,6 +16,8 @@ class NodeLines:
     """From a line of a graph module's generated code to the node that it runs."""
 
     def __init__(self, gm: GraphModule):
+        # Dynamo's graph modules write their code when first called; lines exist only then.
+        _LazyGraphModule.force_recompile(gm)
         self.code = gm.forward.__code__
         self.first = getattr(gm, "_prologue_start", 0) or 0
         self.lines = getattr(gm, "_lineno_map", None) or {}

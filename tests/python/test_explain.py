@@ -96,7 +96,7 @@ def test_dumped_text_is_the_same_each_time(tmp_path: Path) -> None:
 def test_reproducer_is_a_script_that_runs(tmp_path: Path) -> None:
     class Model(torch.nn.Module):
         def forward(self, x: torch.Tensor, n: int) -> tuple[torch.Tensor]:
-            return (torch.nn.functional.gelu(x, approximate="tanh").view(-1) * n,)
+            return (torch.nn.functional.gelu(x, approximate="tanh").reshape(-1) * n,)
 
     gm = torch.fx.symbolic_trace(Model())
     options = resolve({"reproducers": str(tmp_path)})
