@@ -280,6 +280,18 @@ TEST_CASE("lookups by index fuse with what follows, checks and all") {
   CHECK(print_kernels(compiled.mapped).find("check") != std::string::npos);
 }
 
+TEST_CASE("empty tensors") {
+  SmallGraph g;
+  auto x = g.input({3, 0, 5});
+  auto bias = g.input({5});
+  auto y = g.binary("aten.add.Tensor", g.clone(g.permute(x, {2, 1, 0})), g.input({3}));
+  g.output(g.unary("aten.exp.default", y));
+  g.output(g.reduce("aten.sum.dim_IntList", g.binary("aten.mul.Tensor", x, bias), {1}, false));
+  const Compiled compiled = compile(g);
+  INFO(explain(compiled));
+  CHECK(differences(g, compiled, 1e-6) == "");
+}
+
 TEST_CASE("siblings over one input") {
   SmallGraph g;
   auto x = g.input({16, 64});

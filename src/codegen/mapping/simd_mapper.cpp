@@ -158,9 +158,11 @@ class SimdMapper {
 
   // Makes one parallel loop of as many of the first `count` loops as give enough iterations.
   Body parallelize(Nest nest, std::size_t count) {
+    const bool empty = std::any_of(nest.loops.begin(), nest.loops.end(),
+                                   [](const Loop& loop) { return loop.extent == SymExpr(0); });
     std::size_t used = 1;
     std::int64_t iterations = size_or(nest.loops[0].extent, kEnoughParallel);
-    while (used < count && iterations < kEnoughParallel) {
+    while (!empty && used < count && iterations < kEnoughParallel) {
       iterations *= std::max<std::int64_t>(1, size_or(nest.loops[used].extent, kEnoughParallel));
       ++used;
     }
