@@ -280,6 +280,18 @@ TEST_CASE("lookups by index fuse with what follows, checks and all") {
   CHECK(print_kernels(compiled.mapped).find("check") != std::string::npos);
 }
 
+TEST_CASE("channel parameters do not choose the vector loop") {
+  SmallGraph g;
+  auto y = g.input({2, 64, 16, 16});
+  for (int i = 0; i < 8; ++i) y = g.binary("aten.mul.Tensor", y, g.input({64, 1, 1}));
+  g.output(y);
+  const Compiled compiled = compile(g);
+  const std::string text = print_kernels(compiled.mapped);
+  INFO(text);
+  CHECK(differences(g, compiled, 1e-5) == "");
+  CHECK(text.find("in 256 vector(16)") != std::string::npos);  // along the image
+}
+
 TEST_CASE("empty tensors") {
   SmallGraph g;
   auto x = g.input({3, 0, 5});

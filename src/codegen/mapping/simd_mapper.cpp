@@ -74,25 +74,16 @@ class SimdMapper {
   // Puts the best vector loop last and the others in memory order.
   void order(Nest& nest) {
     const auto narrow = [&](const Loop& loop) { return size_or(loop.extent, 1 << 20) < 4; };
+    const std::vector<int> scores = nest_scores(nest);
     std::size_t best = nest.loops.size() - 1;
-    int best_score = loops_score(nest, best);
     for (std::size_t i = nest.loops.size() - 1; i-- > 0;) {
-      const int score = loops_score(nest, i);
-      const bool better = narrow(nest.loops[i]) == narrow(nest.loops[best])
-                              ? score > best_score
-                              : narrow(nest.loops[best]);
-      if (better) {
-        best = i;
-        best_score = score;
-      }
+      const bool better = narrow(nest.loops[i]) == narrow(nest.loops[best]) ? scores[i] > scores[best]
+                                                                            : narrow(nest.loops[best]);
+      if (better) best = i;
     }
     std::rotate(nest.loops.begin() + static_cast<long>(best),
                 nest.loops.begin() + static_cast<long>(best) + 1, nest.loops.end());
   }
-  static int loops_score(const Nest& nest, std::size_t i) {
-    return vector_score(nest.body, nest.loops[i].variable);
-  }
-
   Body pointwise(Nest nest) {
     order(nest);
     loops::collapse(nest);

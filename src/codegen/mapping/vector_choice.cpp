@@ -53,35 +53,76 @@ int unroll_factor(const Body& body, bool reduces) {
   return cost <= 4 ? 4 : 2;
 }
 
+namespace {
+
+int rate_stride(const SymExpr& index, Symbol variable) {
+  const Symbol variables[] = {variable};
+  const loops::Affine affine = loops::affine_in(index, variables);
+  if (!affine.linear) return -2;
+  const SymExpr& stride = affine.coefficient(variable);
+  if (stride == SymExpr(1)) return 2;
+  return stride == SymExpr(0) ? 0 : -1;
+}
+
+}  // namespace
+
 int vector_score(const Body& body, Symbol variable) {
   int score = 0;
-  const Symbol variables[] = {variable};
+  std::vector<Symbol> inner;
   const auto rate = [&](const SymExpr& index, int weight) {
-    const loops::Affine affine = loops::affine_in(index, variables);
-    if (!affine.linear) {
-      score -= 2 * weight;
-      return;
-    }
-    const SymExpr& stride = affine.coefficient(variable);
-    if (stride == SymExpr(1)) {
-      score += 2 * weight;
-    } else if (stride != SymExpr(0)) {
-      score -= weight;
-    }
+    for (Symbol loop : inner) weight *= index.depends_on(loop) ? 8 : 1;  // others will be hoisted
+    score += rate_stride(index, variable) * weight;
   };
-  const auto walk = [&](const auto& self, const Body& statements, int weight) -> void {
+  const auto walk = [&](const auto& self, const Body& statements) -> void {
     for (const Statement& statement : statements) {
       if (const auto* instruction = std::get_if<Instruction>(&statement.data)) {
-        if (instruction->op == ScalarOp::kLoad) rate(instruction->index, weight);
+        if (instruction->op == ScalarOp::kLoad) rate(instruction->index, 1);
       } else if (const auto* store = std::get_if<Store>(&statement.data)) {
-        rate(store->index, 2 * weight);
+        rate(store->index, 2);
       } else if (const auto* loop = std::get_if<Loop>(&statement.data)) {
-        self(self, loop->body, weight * 8);  // inner accesses run more often
+        inner.push_back(loop->variable);
+        self(self, loop->body);
+        inner.pop_back();
       }
     }
   };
-  walk(walk, body, 1);
+  walk(walk, body);
   return score;
+}
+
+std::vector<int> nest_scores(const loops::Nest& nest) {
+  struct Access {
+    const SymExpr* index;
+    int weight;
+    double elements;
+  };
+  std::vector<Access> accesses;
+  const auto see = [&](const SymExpr& index, int weight) {
+    double elements = 1;
+    for (const Loop& loop : nest.loops) {
+      if (index.depends_on(loop.variable)) elements *= static_cast<double>(loop.extent.as_constant().value_or(64));
+    }
+    accesses.push_back({&index, weight, elements});
+  };
+  for (const Statement& statement : nest.body) {
+    if (const auto* load = std::get_if<Instruction>(&statement.data)) {
+      if (load->op == ScalarOp::kLoad) see(load->index, 1);
+    } else if (const auto* store = std::get_if<Store>(&statement.data)) {
+      see(store->index, 2);
+    }
+  }
+  double most = 1;
+  for (const Access& access : accesses) most = std::max(most, access.elements);
+  std::vector<int> scores;
+  for (const Loop& loop : nest.loops) {
+    int score = 0;
+    for (const Access& access : accesses) {
+      const int share = static_cast<int>(16 * access.elements / most);
+      score += rate_stride(*access.index, loop.variable) * access.weight * share;
+    }
+    scores.push_back(score);
+  }
+  return scores;
 }
 
 }  // namespace triptych::mapping

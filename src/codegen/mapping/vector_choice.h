@@ -17,4 +17,8 @@ int unroll_factor(const loops::Body& body, bool reduces);
 // uniform is free, other strides and loaded indices are gathers.
 int vector_score(const loops::Body& body, loops::Symbol variable);
 
+// The same for each loop of a nest around straight-line code, each access weighed by the elements it moves:
+// parameters of a channel do not outvote the tensor.
+std::vector<int> nest_scores(const loops::Nest& nest);
+
 }  // namespace triptych::mapping
