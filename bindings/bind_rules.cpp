@@ -1,18 +1,20 @@
 // Debug entries for the tests of shape rules and decompositions: run one on real tensors.
-#include <Python.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
+
+#include <chrono>
 
 #include <ATen/ScalarOps.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/csrc/jit/python/pybind_utils.h>
 
+#include "bindings.h"
 #include "normalize/decompositions/decomposition.h"
 #include "normalize/shape_rules/shape_rule.h"
 
 namespace nb = nanobind;
 
-namespace triptych {
+namespace triptych::bindings {
 namespace {
 
 using normalize::ResultMeta;
@@ -45,26 +47,6 @@ torch::jit::Stack boxed(const c10::FunctionSchema& schema, nb::tuple args, nb::d
                                           std::nullopt);
 }
 
-// c10 errors as the Python exceptions that torch makes of them.
-template <class Body>
-auto with_torch_errors(const Body& body) {
-  try {
-    return body();
-  } catch (const c10::IndexError& e) {
-    throw nb::index_error(e.what_without_backtrace());
-  } catch (const c10::ValueError& e) {
-    throw nb::value_error(e.what_without_backtrace());
-  } catch (const c10::NotImplementedError& e) {
-    PyErr_SetString(PyExc_NotImplementedError, e.what_without_backtrace());
-    throw nb::python_error();
-  } catch (const c10::TypeError& e) {
-    throw nb::type_error(e.what_without_backtrace());
-  } catch (const c10::Error& e) {
-    PyErr_SetString(PyExc_RuntimeError, e.what_without_backtrace());
-    throw nb::python_error();
-  }
-}
-
 nb::list integers(c10::SymIntArrayRef values) {
   nb::list out;
   for (const c10::SymInt& v : values) out.append(nb::steal(py::cast(v).release().ptr()));
@@ -89,13 +71,11 @@ nb::list apply_shape_rule(const std::string& rule_name, const std::string& op,
   if (!rule) throw nb::key_error(("no shape rule named " + rule_name).c_str());
   const c10::OperatorHandle handle = find_op(op, overload);
   const torch::jit::Stack stack = boxed(handle.schema(), args, kwargs);
-  return with_torch_errors([&] {
-    normalize::RuleContext ctx(handle.schema(), stack);
-    rule(ctx);
-    nb::list out;
-    for (const ResultMeta& result : ctx.results()) out.append(described(result));
-    return out;
-  });
+  normalize::RuleContext ctx(handle.schema(), stack);
+  rule(ctx);
+  nb::list out;
+  for (const ResultMeta& result : ctx.results()) out.append(described(result));
+  return out;
 }
 
 // Seconds per call of a rule, for the budget of a traced op.
@@ -120,18 +100,22 @@ nb::object apply_decomposition(const std::string& name, const std::string& op,
   if (!kernel) throw nb::key_error(("no decomposition named " + name).c_str());
   const c10::OperatorHandle handle = find_op(op, overload);
   torch::jit::Stack stack = boxed(handle.schema(), args, kwargs);
-  return with_torch_errors([&] {
-    kernel->callBoxed(handle, c10::DispatchKeySet(c10::DispatchKey::CPU), &stack);
-    return nb::steal(torch::jit::createPyObjectForStack(std::move(stack)).release().ptr());
-  });
+  kernel->callBoxed(handle, c10::DispatchKeySet(c10::DispatchKey::CPU), &stack);
+  return nb::steal(torch::jit::createPyObjectForStack(std::move(stack)).release().ptr());
 }
 
 }  // namespace
 
 void bind_rules(nb::module_& m) {
+  m.def("has_shape_rule", [](const std::string& name) {
+    return normalize::find_shape_rule(name) != nullptr;
+  });
+  m.def("has_decomposition", [](const std::string& name) {
+    return normalize::find_decomposition(name) != nullptr;
+  });
   m.def("apply_shape_rule", &apply_shape_rule);
   m.def("apply_decomposition", &apply_decomposition);
   m.def("time_shape_rule", &time_shape_rule);
 }
 
-}  // namespace triptych
+}  // namespace triptych::bindings

@@ -12,6 +12,7 @@ void bind_errors(nanobind::module_& module);
 void bind_ir(nanobind::module_& module);
 void bind_writers(nanobind::module_& module);
 void bind_normalize(nanobind::module_& module);
+void bind_rules(nanobind::module_& module);
 void bind_runtime(nanobind::module_& module);
 
 // Raises the Python exception of the error's kind (triptych.errors).

@@ -7,5 +7,6 @@ NB_MODULE(_C, module) {
   bind_writers(module);
   bind_normalize(module);
   bind_codegen(module);
+  bind_rules(module);
   bind_runtime(module);
 }

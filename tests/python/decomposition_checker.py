@@ -19,8 +19,10 @@ class CalledOps(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        with self:
-            result = func.decompose(*args, **kwargs)
+        result = NotImplemented
+        if torch.Tag.core not in func.tags:
+            with self:
+                result = func.decompose(*args, **kwargs)
         if result is not NotImplemented:
             return result
         self.ops.append(func)

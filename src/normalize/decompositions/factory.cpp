@@ -14,6 +14,7 @@
 
 #include "normalize/decompositions/families.h"
 #include "normalize/decompositions/numerics.h"
+#include "normalize/shape_rules/strides.h"
 
 namespace triptych::normalize {
 namespace {
@@ -45,6 +46,28 @@ Tensor zeros_like(const Tensor& self, Dtype dtype, Layout layout, Device device,
 Tensor ones_like(const Tensor& self, Dtype dtype, Layout layout, Device device, Pin pin,
                  Format format) {
   return at::full_like(self, 1, dtype, layout, device, pin, format);
+}
+
+// Uninitialised, dense in the order of self unless a format is asked for.
+Tensor empty_like(const Tensor& self, Dtype dtype, Layout layout, Device device, Pin pin,
+                  Format format) {
+  const Sizes strides = strides_like(self, format.value_or(at::MemoryFormat::Preserve));
+  return at::empty_strided_symint(self.sym_sizes(), strides, dtype ? dtype : self.scalar_type(),
+                                  layout, device ? device : self.device(), pin);
+}
+
+Tensor empty_permuted(c10::SymIntArrayRef size, at::IntArrayRef order, Dtype dtype, Layout layout,
+                      Device device, Pin pin) {
+  TORCH_CHECK(order.size() == size.size(),
+              "Number of dimensions in size does not match the length of the physical_layout; "
+              "i.e. len(size) = ",
+              size.size(), " is not equal to len(physical_layout) = ", order.size());
+  Sizes physical;
+  for (const int64_t dim : order) physical.push_back(size[dim]);
+  const Sizes dense = contiguous_strides(physical);
+  Sizes strides(size.size(), 1);
+  for (std::size_t i = 0; i < order.size(); ++i) strides[order[i]] = dense[i];
+  return at::empty_strided_symint(size, strides, dtype, layout, device, pin);
 }
 
 Tensor zero(const Tensor& self) { return at::full_like(self, 0); }
@@ -139,6 +162,8 @@ std::vector<NamedDecomposition> factory_decompositions() {
   return {
       decomposition("arange", arange),
       decomposition("arange_start", arange_start),
+      decomposition("empty_like", empty_like),
+      decomposition("empty_permuted", empty_permuted),
       decomposition("eye", eye),
       decomposition("eye_m", eye_m),
       decomposition("new_empty", new_empty),

@@ -12,6 +12,7 @@
 #include <ATen/ops/mul.h>
 #include <ATen/ops/permute.h>
 #include <ATen/ops/sum.h>
+#include <ATen/ops/upsample_bilinear2d.h>
 #include <c10/core/WrapDimMinimal.h>
 
 #include "normalize/decompositions/families.h"
@@ -192,6 +193,18 @@ Tensor upsample_nearest_exact2d(const Tensor& self, c10::SymIntArrayRef size, Sc
   return resampled(self, size, {h, w}, 0.5);
 }
 
+// The overload that core ATen has; both scales are given, or none.
+Tensor upsample_bilinear2d(const Tensor& self, c10::SymIntArrayRef size, bool align_corners,
+                           Scale h, Scale w) {
+  if (!h || !w) {
+    return at::upsample_bilinear2d_symint(self, at::OptionalSymIntArrayRef(size), align_corners,
+                                          std::nullopt);
+  }
+  const std::array<double, 2> scales{*h, *w};
+  return at::upsample_bilinear2d_symint(self, std::nullopt, align_corners,
+                                        at::ArrayRef<double>(scales));
+}
+
 }  // namespace
 
 std::vector<NamedDecomposition> indexing_decompositions() {
@@ -202,6 +215,7 @@ std::vector<NamedDecomposition> indexing_decompositions() {
       decomposition("roll", roll),
       decomposition("rot90", rot90),
       decomposition("trace", trace),
+      decomposition("upsample_bilinear2d", upsample_bilinear2d),
       decomposition("upsample_nearest1d", upsample_nearest1d),
       decomposition("upsample_nearest2d", upsample_nearest2d),
       decomposition("upsample_nearest3d", upsample_nearest3d),

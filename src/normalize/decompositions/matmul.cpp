@@ -76,8 +76,10 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Sc
   TORCH_CHECK(vec1.dim() == 1 && vec2.dim() == 1,
               "addr: Expected 1-D arguments vec1 and vec2, but got ", vec1.dim(), "-D and ",
               vec2.dim(), "-D");
-  const Tensor product = scaled(at::mul(vec1.unsqueeze(1), vec2), alpha);
-  return beta.equal(0) ? product : at::add(scaled(self, beta), product);
+  const at::ScalarType dtype = c10::promoteTypes(
+      self.scalar_type(), c10::promoteTypes(vec1.scalar_type(), vec2.scalar_type()));
+  const Tensor product = scaled(at::mul(upcast(vec1).unsqueeze(1), upcast(vec2)), alpha);
+  return to_dtype(beta.equal(0) ? product : at::add(scaled(upcast(self), beta), product), dtype);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <ATen/ops/mul.h>
 #include <ATen/ops/ne.h>
 #include <ATen/ops/pow.h>
+#include <ATen/ops/real.h>
 #include <ATen/ops/sqrt.h>
 #include <ATen/ops/squeeze.h>
 #include <ATen/ops/sub.h>
@@ -101,9 +102,9 @@ Tensor logsumexp(const Tensor& self, at::IntArrayRef dim, bool keepdim) {
   const Tensor given =
       is_integral(self) ? to_dtype(self, c10::typeMetaToScalarType(c10::get_default_dtype()))
                         : self;
-  if (given.sym_numel() == 0 || given.is_complex()) return at::log(at::sum(at::exp(given), dim, keepdim));
+  if (given.sym_numel() == 0) return at::log(at::sum(at::exp(given), dim, keepdim));
   const Tensor x = upcast(given);
-  const Tensor largest = at::amax(x, dim, /*keepdim=*/true);
+  const Tensor largest = at::amax(x.is_complex() ? at::real(x) : x, dim, /*keepdim=*/true);
   const Tensor infinite = at::eq(at::abs(largest), std::numeric_limits<double>::infinity());
   const Tensor finite = at::where(infinite, number_like(largest, 0), largest);
   const Tensor total = at::log(at::sum(at::exp(at::sub(x, finite)), dim, keepdim));

@@ -26,8 +26,32 @@ void flash_attention_cpu(RuleContext& ctx) {
   ctx.add_result(std::move(logsumexp));
 }
 
+// A whole encoder layer in one kernel: a result like its input, contiguous.
+void encoder_layer(RuleContext& ctx) {
+  ctx.add_result(fresh_like(sizes_of(ctx.tensor(0)), ctx.tensor(0)));
+}
+
+// (query, key, value, embed_dim, num_head, ..., need_weights, average_attn_weights, mask_type) of
+// [batch, length, depth] -> output, and the weights where they are wanted
+void native_multi_head_attention(RuleContext& ctx) {
+  const at::Tensor& query = ctx.tensor(0);
+  const SizesRef q = query.sym_sizes();
+  ctx.add_result(fresh_like(sizes_of(query), query));
+  if (!as_bool(named(ctx, "need_weights"))) {
+    ctx.add_result(undefined_result());
+    return;
+  }
+  Sizes weights{q[0]};
+  if (!as_bool(named(ctx, "average_attn_weights"))) weights.push_back(ctx.arg(4).toInt());
+  weights.push_back(q[1]);
+  weights.push_back(ctx.tensor(1).sym_size(1));
+  ctx.add_result(fresh_like(std::move(weights), query));
+}
+
 constexpr NamedRule kRules[] = {
+    {"encoder_layer", encoder_layer},
     {"flash_attention_cpu", flash_attention_cpu},
+    {"native_multi_head_attention", native_multi_head_attention},
 };
 
 }  // namespace

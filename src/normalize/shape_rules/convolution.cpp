@@ -1,6 +1,8 @@
 // Rules of convolutions, with the memory format that the CPU kernels give.
 #include <ATen/Parallel.h>
 
+#include <sstream>
+
 #include "normalize/shape_rules/families.h"
 #include "normalize/shape_rules/strides.h"
 
@@ -54,6 +56,12 @@ void check_dtypes(const Convolution& c, const at::Tensor* bias) {
               bias ? bias->sym_sizes() : SizesRef(), " instead");
 }
 
+std::string by(const Sizes& sizes) {
+  std::ostringstream out;
+  for (std::size_t i = 0; i < sizes.size(); ++i) out << (i ? " x " : "") << sizes[i];
+  return out.str();
+}
+
 // floor((input + 2 padding - dilation (kernel - 1) - 1) / stride) + 1, or its inverse.
 Sizes output_sizes(const Convolution& c) {
   const SizesRef input = c.input.sym_sizes();
@@ -75,9 +83,9 @@ Sizes output_sizes(const Convolution& c) {
     fits = fits && padded.back() >= reach;
     if (fits) out.push_back((padded.back() - reach) / c.stride[i] + 1);
   }
-  TORCH_CHECK(fits, "Calculated padded input size per channel: ", SizesRef(padded),
-              ". Kernel size: ", SizesRef(kernel),
-              ". Kernel size can't be greater than actual input size");
+  TORCH_CHECK(fits, "Calculated padded input size per channel: (", by(padded),
+              "). Kernel size: (", by(kernel),
+              "). Kernel size can't be greater than actual input size");
   return out;
 }
 

@@ -1,5 +1,6 @@
 #include "normalize/shape_rules/elementwise.h"
 
+#include <c10/core/Contiguity.h>
 #include <c10/core/Scalar.h>
 
 #include <utility>
@@ -142,16 +143,54 @@ Sizes iterator_strides(c10::ArrayRef<Layout> operands, SizesRef shape) {
   return out;
 }
 
-ResultMeta elementwise(const Operands& operands, at::ScalarType dtype, bool with_number) {
+std::optional<Sizes> dense_strides(c10::ArrayRef<Layout> operands, SizesRef shape) {
+  const c10::SymInt numel = product(shape);
+  bool contiguous = true;
+  bool channels_last = shape.size() == 4;
+  for (const Layout& operand : operands) {
+    const SizesRef strides = operand.strides;
+    contiguous = contiguous && c10::_compute_contiguous<c10::SymInt>(shape, strides, numel);
+    channels_last = channels_last &&
+                    c10::_compute_channels_last_contiguous_2d<c10::SymInt>(shape, strides);
+  }
+  if (contiguous) return contiguous_strides(shape);
+  if (channels_last) return strides_of_format(shape, at::MemoryFormat::ChannelsLast);
+  for (const Layout& operand : operands) {
+    const SizesRef strides = operand.strides;
+    if (!c10::_compute_non_overlapping_and_dense<c10::SymInt>(shape, strides) ||
+        !equal(strides, operands.back().strides)) {
+      return std::nullopt;
+    }
+  }
+  return operands.back().strides;
+}
+
+ResultMeta elementwise(const Operands& operands, at::ScalarType dtype,
+                       const IteratorOptions& options) {
   ResultMeta result;
   result.dtype = dtype;
   TORCH_INTERNAL_ASSERT(!operands.empty());
   const bool same_shape = common_shape(operands, result.sizes);
   result.device = common_device(operands);
-  const bool mixes_ranks = with_number && !result.sizes.empty();
-  if (same_shape && !mixes_ranks && dense_setup(operands, result)) return result;
+  const bool one_shape = same_shape && !(options.with_number && !result.sizes.empty());
+  const auto converted = [&](const at::Tensor& t) {
+    return options.common_dtype && result.device.is_cpu() &&
+           t.scalar_type() != *options.common_dtype;
+  };
+  bool any_converted = false;
+  for (const at::Tensor* t : operands) any_converted = any_converted || converted(*t);
+  if (one_shape && !any_converted && dense_setup(operands, result)) return result;
   c10::SmallVector<Layout, 4> layouts;
-  for (const at::Tensor* t : operands) layouts.push_back({sizes_of(*t), strides_of(*t)});
+  for (const at::Tensor* t : operands) {
+    layouts.push_back({sizes_of(*t), converted(*t) ? strides_like(*t, at::MemoryFormat::Preserve)
+                                                   : strides_of(*t)});
+  }
+  if (one_shape && any_converted) {
+    if (auto strides = dense_strides(layouts, result.sizes)) {
+      result.strides = std::move(*strides);
+      return result;
+    }
+  }
   result.strides = iterator_strides(layouts, result.sizes);
   return result;
 }

@@ -12,14 +12,23 @@ using Operands = c10::SmallVector<const at::Tensor*, 4>;
 
 Sizes broadcast(SizesRef a, SizesRef b);
 
-// Operands in the iterator's order: a pre-existing output (none here) first, then inputs.
-// `with_number`: a Scalar takes part as a 0-d operand, as in aten.add.Scalar.
-ResultMeta elementwise(const Operands& operands, at::ScalarType dtype, bool with_number = false);
+struct IteratorOptions {
+  // The CPU's iterator first converts operands of other dtypes, which makes them dense.
+  std::optional<at::ScalarType> common_dtype;
+  bool with_number = false;  // a Scalar takes part as a 0-d operand, as in aten.add.Scalar
+};
+
+// Operands in the iterator's order.
+ResultMeta elementwise(const Operands& operands, at::ScalarType dtype,
+                       const IteratorOptions& options = {});
 
 struct Layout {
   Sizes sizes;
   Sizes strides;
 };
+
+// The strides of a fresh result where all operands have one shape and one dense layout.
+std::optional<Sizes> dense_strides(c10::ArrayRef<Layout> operands, SizesRef shape);
 
 // The strides of a fresh result of an iterator whose operands differ in shape or layout.
 Sizes iterator_strides(c10::ArrayRef<Layout> operands, SizesRef shape);

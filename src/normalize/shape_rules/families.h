@@ -27,6 +27,7 @@ std::span<const NamedRule> pooling_rules();
 std::span<const NamedRule> random_rules();
 std::span<const NamedRule> reduction_rules();
 std::span<const NamedRule> resize_rules();
+std::span<const NamedRule> rnn_rules();
 std::span<const NamedRule> sort_rules();
 std::span<const NamedRule> view_part_rules();
 std::span<const NamedRule> view_rules();

@@ -128,6 +128,7 @@ void constant_pad(RuleContext& ctx) {
   bool all_negative = true;
   for (const c10::SymInt& p : pad) all_negative = all_negative && p <= 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
+    TORCH_CHECK(!all_negative || sizes[i] >= 0, "narrow(): length must be non-negative.");
     TORCH_CHECK(sizes[i] >= 0, "The input size ", self.sym_size(i), ", plus negative padding, ",
                 "resulted in a negative output size, which is invalid. Check dimension ", i,
                 " of your input.");

@@ -38,6 +38,7 @@ void mm(RuleContext& ctx) {
   const at::Tensor& self = ctx.tensor(0);
   const at::Tensor& mat2 = ctx.tensor(1);
   TORCH_CHECK(self.dim() == 2, "self must be a matrix");
+  TORCH_CHECK(mat2.dim() == 2, "mat2 must be a matrix");
   check_products(self, mat2);
   check_dtypes(self, mat2);
   ctx.add_result(fresh_like({self.sym_size(0), mat2.sym_size(1)}, self));

@@ -47,9 +47,11 @@ void check_normalized_shape(const at::Tensor& input, const Sizes& shape, const a
               bias ? bias->sym_sizes() : SizesRef(), " and normalized_shape = ", SizesRef(shape));
   const SizesRef sizes = input.sym_sizes();
   const bool fits = sizes.size() >= shape.size() && equal(sizes.slice(sizes.size() - shape.size()), shape);
-  TORCH_CHECK(fits, "Given normalized_shape=", SizesRef(shape),
-              ", expected input with shape [*, ", SizesRef(shape), "], but got input of size",
-              sizes);
+  if (fits) return;
+  std::ostringstream expected;
+  for (const c10::SymInt& size : shape) expected << ", " << size;
+  TORCH_CHECK(false, "Given normalized_shape=", SizesRef(shape), ", expected input with shape [*",
+              expected.str(), "], but got input of size", sizes);
 }
 
 const at::Tensor* optional_tensor(const RuleContext& ctx, std::size_t i) {

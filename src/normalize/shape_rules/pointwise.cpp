@@ -1,6 +1,5 @@
 // Rules of pointwise ops. The names say how the result's dtype is found; sizes, strides and device are
 // always TensorIterator's over the tensor arguments in order.
-#include <c10/core/Contiguity.h>
 #include <c10/core/WrapDimMinimal.h>
 
 #include "normalize/shape_rules/elementwise.h"
@@ -18,17 +17,14 @@ at::ScalarType int_to_float(at::ScalarType dtype) {
 // Tensors promote.
 void pointwise(RuleContext& ctx) {
   const Operands operands = tensor_operands(ctx);
-  ctx.add_result(elementwise(operands, promoted(operands)));
+  const at::ScalarType dtype = promoted(operands);
+  ctx.add_result(elementwise(operands, dtype, {dtype}));
 }
 
 void pointwise_int_to_float(RuleContext& ctx) {
   const Operands operands = tensor_operands(ctx);
-  ctx.add_result(elementwise(operands, int_to_float(promoted(operands))));
-}
-
-void pointwise_bool(RuleContext& ctx) {
-  const bool with_number = ctx.num_args() > 1 && is_number(ctx.arg(1));
-  ctx.add_result(elementwise(tensor_operands(ctx), at::kBool, with_number));
+  const at::ScalarType dtype = int_to_float(promoted(operands));
+  ctx.add_result(elementwise(operands, dtype, {dtype}));
 }
 
 // The first tensor argument's dtype, whatever the others are.
@@ -61,9 +57,19 @@ at::ScalarType promoted_with_number(const RuleContext& ctx, std::size_t first_nu
   return promotion.result();
 }
 
+// Comparisons and tests: bool.
+void pointwise_bool(RuleContext& ctx) {
+  const bool with_number = ctx.num_args() > 1 && is_number(ctx.arg(1));
+  const Operands operands = tensor_operands(ctx);
+  const at::ScalarType common =
+      with_number ? promoted_with_number(ctx, 0, 1) : promoted(operands);
+  ctx.add_result(elementwise(operands, at::kBool, {common, with_number}));
+}
+
 // The Scalar among the first two arguments promotes with the tensor: aten.add.Scalar, pow.Scalar.
 void pointwise_number(RuleContext& ctx) {
-  ctx.add_result(elementwise(tensor_operands(ctx), promoted_with_number(ctx, 0, 1), true));
+  const at::ScalarType dtype = promoted_with_number(ctx, 0, 1);
+  ctx.add_result(elementwise(tensor_operands(ctx), dtype, {dtype, true}));
 }
 
 // The same over the tensor alone: pow.Tensor_Scalar.
@@ -72,7 +78,8 @@ void pointwise_exponent(RuleContext& ctx) {
 }
 
 void pointwise_number_int_to_float(RuleContext& ctx) {
-  ctx.add_result(elementwise(tensor_operands(ctx), int_to_float(promoted_with_number(ctx, 0, 1)), true));
+  const at::ScalarType dtype = int_to_float(promoted_with_number(ctx, 0, 1));
+  ctx.add_result(elementwise(tensor_operands(ctx), dtype, {dtype, true}));
 }
 
 // Every Scalar promotes: clamp.
@@ -94,7 +101,7 @@ void pointwise_add(RuleContext& ctx) {
   const Operands operands = tensor_operands(ctx);
   const at::ScalarType dtype = operands.size() == 2 ? promoted(operands)
                                                     : promoted_with_number(ctx, 0, 1);
-  ResultMeta result = elementwise(operands, dtype, operands.size() == 1);
+  ResultMeta result = elementwise(operands, dtype, {dtype, operands.size() == 1});
   check_alpha(ctx, dtype);
   ctx.add_result(std::move(result));
 }
@@ -126,8 +133,8 @@ void pointwise_div_mode(RuleContext& ctx) {
   const at::ScalarType dtype = operands.size() == 2 ? promoted(operands)
                                                     : promoted_with_number(ctx, 0, 1);
   const bool rounds = !named(ctx, "rounding_mode").isNone();
-  ctx.add_result(
-      elementwise(operands, rounds ? dtype : int_to_float(dtype), operands.size() == 1));
+  const at::ScalarType result = rounds ? dtype : int_to_float(dtype);
+  ctx.add_result(elementwise(operands, result, {result, operands.size() == 1}));
 }
 
 void pointwise_where(RuleContext& ctx) {
@@ -136,7 +143,22 @@ void pointwise_where(RuleContext& ctx) {
               "where expected condition to be a boolean tensor, but got a tensor with dtype ",
               condition);
   const Operands values{&ctx.tensor(1), &ctx.tensor(2)};
-  ctx.add_result(elementwise(tensor_operands(ctx), promoted(values)));
+  const at::ScalarType dtype = promoted(values);
+  ResultMeta result = elementwise(tensor_operands(ctx), dtype);
+  if (values[0]->scalar_type() != dtype || values[1]->scalar_type() != dtype) {
+    // The values, but not the condition, are converted first.
+    c10::SmallVector<Layout, 4> layouts{{sizes_of(ctx.tensor(0)), strides_of(ctx.tensor(0))}};
+    bool same_shape = true;
+    for (const at::Tensor* t : values) {
+      layouts.push_back({sizes_of(*t), t->scalar_type() == dtype
+                                           ? strides_of(*t)
+                                           : strides_like(*t, at::MemoryFormat::Preserve)});
+    }
+    for (const Layout& layout : layouts) same_shape = same_shape && equal(layout.sizes, result.sizes);
+    const auto dense = same_shape ? dense_strides(layouts, result.sizes) : std::nullopt;
+    result.strides = dense ? *dense : iterator_strides(layouts, result.sizes);
+  }
+  ctx.add_result(std::move(result));
 }
 
 // aten.lerp: the three are of one dtype.
@@ -216,15 +238,8 @@ void glu(RuleContext& ctx) {
   Layout half{sizes_of(self), strides_of(self)};
   half.sizes[dim] = half.sizes[dim] / 2;
   ResultMeta result = fresh_like(half.sizes, self);
-  const c10::SymInt numel = product(half.sizes);
-  const auto dense = c10::SymIntArrayRef(half.strides);
-  if (c10::_compute_contiguous<c10::SymInt>(half.sizes, dense, numel)) {
-    // as it is
-  } else if (c10::_compute_non_overlapping_and_dense<c10::SymInt>(half.sizes, dense)) {
-    result.strides = half.strides;
-  } else {
-    result.strides = iterator_strides({half, half}, half.sizes);
-  }
+  const auto dense = dense_strides(half, half.sizes);
+  result.strides = dense ? *dense : iterator_strides({half, half}, half.sizes);
   ctx.add_result(std::move(result));
 }
 

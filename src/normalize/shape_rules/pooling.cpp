@@ -1,4 +1,6 @@
 // Rules of pooling and of windows.
+#include <sstream>
+
 #include "normalize/shape_rules/families.h"
 #include "normalize/shape_rules/strides.h"
 
@@ -53,6 +55,12 @@ c10::SymInt window_count(const c10::SymInt& size, const Windows& w, std::size_t 
   return count;
 }
 
+std::string by(SizesRef sizes) {
+  std::ostringstream out;
+  for (std::size_t i = 0; i < sizes.size(); ++i) out << (i ? "x" : "") << sizes[i];
+  return out.str();
+}
+
 Sizes pooled_sizes(const RuleContext& ctx, std::size_t dims) {
   const at::Tensor& self = ctx.tensor(0);
   const Windows w = windows(ctx, dims);
@@ -62,11 +70,14 @@ Sizes pooled_sizes(const RuleContext& ctx, std::size_t dims) {
               "D (batch mode) tensor, but got: ", self.sym_sizes());
   Sizes sizes = sizes_of(self);
   const std::size_t first = sizes.size() - dims;
+  bool fits = true;
   for (std::size_t i = 0; i < dims; ++i) {
     sizes[first + i] = window_count(sizes[first + i], w, i);
-    TORCH_CHECK(sizes[first + i] >= 1, "Given input size: ", self.sym_sizes(),
-                ". Calculated output size: ", SizesRef(sizes), ". Output size is too small");
+    fits = fits && sizes[first + i] >= 1;
   }
+  TORCH_CHECK(fits, "Given input size: (", by(self.sym_sizes().slice(first - 1)),
+              "). Calculated output size: (", by(SizesRef(sizes).slice(first - 1)),
+              "). Output size is too small");
   return sizes;
 }
 

@@ -26,10 +26,12 @@ void native_dropout(RuleContext& ctx) {
   ctx.add_result(like(input, at::kBool));
 }
 
-// (grad_output, mask, scale)
+// (grad_output, mask, scale): the scale promotes the gradient, the mask does not.
 void native_dropout_backward(RuleContext& ctx) {
-  const Operands operands = tensor_operands(ctx);
-  ctx.add_result(elementwise(operands, ctx.tensor(0).scalar_type(), true));
+  Promotion promotion;
+  promotion.add(ctx.tensor(0));
+  promotion.add_number(ctx.arg(2));
+  ctx.add_result(elementwise(tensor_operands(ctx), promotion.result(), {std::nullopt, true}));
 }
 
 void multinomial(RuleContext& ctx) {

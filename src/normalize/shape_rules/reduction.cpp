@@ -83,6 +83,10 @@ void check_not_empty(const RuleContext& ctx) {
   const at::Tensor& self = ctx.tensor(0);
   const c10::IValue& dim = named(ctx, "dim");
   if (dim.isNone() || (dim.isIntList() && as_ints(dim).empty())) {
+    if (dim.isNone()) {
+      TORCH_CHECK_INDEX(!is_value(self.sym_numel(), 0), short_name(ctx),
+                        "(): Expected reduction dim to be specified for input.numel() == 0.");
+    }
     TORCH_CHECK(!is_value(self.sym_numel(), 0), short_name(ctx),
                 "(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
                 "reduction dim with the 'dim' argument.");
@@ -90,8 +94,8 @@ void check_not_empty(const RuleContext& ctx) {
   }
   for (const int64_t d : as_ints(dim)) {
     const int64_t wrapped = c10::maybe_wrap_dim(d, self.dim());
-    TORCH_CHECK(self.dim() == 0 || !is_value(self.sym_size(wrapped), 0), short_name(ctx),
-                "(): Expected reduction dim ", wrapped, " to have non-zero size.");
+    TORCH_CHECK_INDEX(self.dim() == 0 || !is_value(self.sym_size(wrapped), 0), short_name(ctx),
+                      "(): Expected reduction dim ", wrapped, " to have non-zero size.");
   }
 }
 
