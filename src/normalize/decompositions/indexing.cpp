@@ -9,6 +9,7 @@
 #include <ATen/ops/floor.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/index.h>
+#include <ATen/ops/index_put.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/permute.h>
 #include <ATen/ops/sum.h>
@@ -20,6 +21,18 @@
 
 namespace triptych::normalize {
 namespace {
+
+using Indices = c10::List<std::optional<Tensor>>;
+
+// The same without the promise that the indices are in range.
+Tensor unsafe_index(const Tensor& self, const Indices& indices) {
+  return at::index(self, indices);
+}
+
+Tensor unsafe_index_put(const Tensor& self, const Indices& indices, const Tensor& values,
+                        bool accumulate) {
+  return at::index_put(self, indices, values, accumulate);
+}
 
 // Rotates along one dimension: the tail, then the head.
 Tensor rolled(const Tensor& self, const c10::SymInt& shift, int64_t dim) {
@@ -215,6 +228,8 @@ std::vector<NamedDecomposition> indexing_decompositions() {
       decomposition("roll", roll),
       decomposition("rot90", rot90),
       decomposition("trace", trace),
+      decomposition("unsafe_index", unsafe_index),
+      decomposition("unsafe_index_put", unsafe_index_put),
       decomposition("upsample_bilinear2d", upsample_bilinear2d),
       decomposition("upsample_nearest1d", upsample_nearest1d),
       decomposition("upsample_nearest2d", upsample_nearest2d),
