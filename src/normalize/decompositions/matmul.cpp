@@ -70,25 +70,13 @@ Tensor dot(const Tensor& self, const Tensor& other) {
   return at::mm(self.unsqueeze(0), other.unsqueeze(1)).view(at::IntArrayRef());
 }
 
-// beta self + alpha outer(vec1, vec2)
-Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Scalar& beta,
-            const Scalar& alpha) {
-  TORCH_CHECK(vec1.dim() == 1 && vec2.dim() == 1,
-              "addr: Expected 1-D arguments vec1 and vec2, but got ", vec1.dim(), "-D and ",
-              vec2.dim(), "-D");
-  const at::ScalarType dtype = c10::promoteTypes(
-      self.scalar_type(), c10::promoteTypes(vec1.scalar_type(), vec2.scalar_type()));
-  const Tensor product = scaled(at::mul(upcast(vec1).unsqueeze(1), upcast(vec2)), alpha);
-  return to_dtype(beta.equal(0) ? product : at::add(scaled(upcast(self), beta), product), dtype);
-}
-
 }  // namespace
 
 std::vector<NamedDecomposition> matmul_decompositions() {
   return {
       decomposition("addbmm", addbmm), decomposition("addmv", addmv),
-      decomposition("addr", addr),     decomposition("baddbmm", baddbmm),
-      decomposition("dot", dot),       decomposition("mv", mv),
+      decomposition("baddbmm", baddbmm), decomposition("dot", dot),
+      decomposition("mv", mv),
   };
 }
 
