@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 
 #include "codegen/loops/interpreter.h"
+#include "codegen/loops/loop_tree.h"
 #include "codegen/loops/lowerings/lowering.h"
 #include "golden.h"
 #include "ops/op_table.h"
@@ -235,6 +236,23 @@ TEST_CASE("joining and padding") {
   check_close(run.get<float>("r"), {2, 1, 2, 1, 4, 3, 4, 3});
   check_close(run.get<float>("s"), {1, 2, 7, 8});
   check_close(run.get<float>("m"), {2, 1, 2, 1, 2, 1, 4, 3, 4, 3, 4, 3});
+}
+
+TEST_CASE("what follows from a checked load stays behind the check") {
+  Result<Kernel> kernel = parse_kernel(
+      "kernel k(in %i: i64[1], in %x: f32[4], out %y: f32[3]) {\n  for i0 in 3 {\n    v0 = load %i[0]\n"
+      "    v1 = const 4 : i64\n    v2 = lt v0, v1\n    check v2, index_out_of_range\n    v3 = load %x[v0]\n"
+      "    v4 = neg v3\n    store %y[i0], v4\n  }\n}\n");
+  REQUIRE(kernel.ok());
+  hoist_invariants(kernel.value());
+  CHECK(verify_kernel(kernel.value()).empty());
+}
+
+TEST_CASE("checks of constants are decided while lowering") {
+  const LoopProgram program = lowered(
+      "graph g normalized {\n  %x: i64[3] = input.user(\"x\")\n  %y: i64[3] = aten.remainder.Scalar(%x, 3)\n"
+      "  output %y\n}\n");
+  CHECK(print(program).find("check") == std::string::npos);
 }
 
 TEST_CASE("an op from outside the table, lowered by an expression registered at run time") {

@@ -300,6 +300,9 @@ ScalarId Builder::select(ScalarId condition, ScalarId if_true, ScalarId if_false
 }
 
 void Builder::check(ScalarId condition, Check::Code code) {
+  const Instruction* known = definition(condition);
+  const auto* truth = known != nullptr ? std::get_if<bool>(&known->constant) : nullptr;
+  if (truth != nullptr && *truth) return;
   for (const Frame& frame : frames_) {
     for (const Statement& statement : frame.loop.body) {
       const auto* seen = std::get_if<Check>(&statement.data);

@@ -1,5 +1,6 @@
 #include "codegen/loops/lower.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 
@@ -16,6 +17,12 @@ std::string kernel_name(std::string_view target, std::size_t number) {
   std::string_view op = first == std::string_view::npos ? target : target.substr(first + 1, last - first - 1);
   while (op.starts_with('_')) op.remove_prefix(1);
   return "k" + std::to_string(number) + "_" + std::string(op);
+}
+
+// Loops that never run would have to be thought of everywhere, for nothing.
+bool is_empty(const ir::TensorType& type) {
+  return std::any_of(type.sizes.begin(), type.sizes.end(),
+                     [](const SymExpr& size) { return size.as_constant() == 0; });
 }
 
 class GraphLowering {
@@ -101,10 +108,14 @@ class GraphLowering {
         error = not_lowered("dtype " + std::string(ir::dtype_name(tensor->dtype)));
       } else if (first != nullptr && !(tensor->device == first->device)) {
         error = not_lowered("tensors of several devices");
+      } else if (is_empty(*tensor)) {
+        error = not_lowered("a tensor without elements");
       }
       first = tensor;
     };
-    for (const ValueId result : node.results) visit(result);
+    for (const ValueId result : node.results) {
+      if (uses_[result.value] > 0) visit(result);
+    }
     for (const ir::Argument& argument : node.args) ir::for_each_value(argument, visit);
     if (error) return *std::move(error);
     return Unit{};

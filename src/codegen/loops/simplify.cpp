@@ -122,6 +122,26 @@ std::optional<ScalarId> simplify_arithmetic(Builder& builder, ScalarOp op, DType
   }
 }
 
+// constant == constant, constant < constant and so on, of integers
+std::optional<ScalarId> compare_constants(Builder& builder, ScalarOp op, std::span<const ScalarId> args) {
+  if (op < ScalarOp::kEq || op > ScalarOp::kGe) return std::nullopt;
+  const Instruction* left = constant_of(builder, args[0]);
+  const Instruction* right = constant_of(builder, args[1]);
+  if (left == nullptr || right == nullptr) return std::nullopt;
+  const auto* a = std::get_if<std::int64_t>(&left->constant);
+  const auto* b = std::get_if<std::int64_t>(&right->constant);
+  if (a == nullptr || b == nullptr) return std::nullopt;
+  switch (op) {
+    case ScalarOp::kEq: return builder.constant_bool(*a == *b);
+    case ScalarOp::kNe: return builder.constant_bool(*a != *b);
+    case ScalarOp::kLt: return builder.constant_bool(*a < *b);
+    case ScalarOp::kLe: return builder.constant_bool(*a <= *b);
+    case ScalarOp::kGt: return builder.constant_bool(*a > *b);
+    case ScalarOp::kGe: return builder.constant_bool(*a >= *b);
+    default: return std::nullopt;
+  }
+}
+
 std::optional<ScalarId> simplify_logic(Builder& builder, ScalarOp op, std::span<const ScalarId> args) {
   if (op == ScalarOp::kLogicalNot) {
     // !!x = x; !constant = constant
@@ -154,6 +174,7 @@ std::optional<ScalarId> simplify_instruction(Builder& builder, ScalarOp op, DTyp
                                              std::span<const ScalarId> args) {
   if (op == ScalarOp::kCast) return simplify_cast(builder, dtype, args[0]);
   if (const auto logic = simplify_logic(builder, op, args)) return logic;
+  if (const auto comparison = compare_constants(builder, op, args)) return comparison;
   return simplify_arithmetic(builder, op, dtype, args);
 }
 
