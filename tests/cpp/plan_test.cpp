@@ -130,7 +130,7 @@ TEST_CASE("not in place: another index, another width, a load behind the store")
     for i0 in 8 { v0 = load %x[i0]; v1 = cast v0 : f64; store %y[i0], v1 }
   })"));
   CHECK_FALSE(may_share(R"(kernel k(in %x: f32[8], out %y: f32[8]) {
-    for i0 in 8 { v0 = const 1.0; store %y[i0], v0 }
+    for i0 in 8 { v0 = const 1.0 : f32; store %y[i0], v0 }
     for i1 in 8 { v1 = load %x[i1]; v2 = neg v1; store %y[i1], v2 }
   })"));
 }
@@ -145,7 +145,7 @@ TEST_CASE("in place: a row kernel that reads its row before it writes it") {
   CHECK_FALSE(may_share(R"(kernel k(in %x: f32[32], out %y: f32[32]) {
     for i0 in 4 {
       for i1 in 8 reduce(v1 = sum v0) { v0 = load %x[4*i1 + i0] }
-      for i2 in 8 { v2 = const 1.0; store %y[8*i0 + i2], v2 }
+      for i2 in 8 { v2 = const 1.0 : f32; store %y[8*i0 + i2], v2 }
     }
   })"));
 }
@@ -188,7 +188,8 @@ TEST_CASE("program: symbolic sizes are formulas") {
   symbol s0 in [2, inf] hint 5
   %x: f32[s0, 8] = input.user("x")
   %a: f32[s0, 8] = aten.neg.default(%x)
-  %m: f32[s0, s0] = aten.mm.default(%a, %a)
+  %t: f32[8, s0] strides=[1, 8] = aten.permute.default(%a, [1, 0])
+  %m: f32[s0, s0] = aten.mm.default(%a, %t)
   %b: f32[s0, s0] = aten.exp.default(%m)
   output %b
   output literal s0
