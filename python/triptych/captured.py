@@ -94,7 +94,7 @@ class _Writer:
         symbols = [
             f"  symbol {name} in [-inf, inf] hint {hint}" for name, hint in self.symbols.values()
         ]
-        return "\n".join(["graph captured captured {", *symbols, *self.lines, "}", ""])
+        return "\n".join(["graph program captured {", *symbols, *self.lines, "}", ""])
 
     def placeholder(self, node: Node) -> None:
         example = next(self.examples, None)
