@@ -92,7 +92,13 @@ SymExpr iterations(const std::vector<Dim>& dims) {
 }
 
 IndexMap solve_index(std::vector<Dim> guest, const SymExpr& offset, const SymExpr& target,
-                     const std::vector<Dim>& host) {
+                     const std::vector<Dim>& host, bool in_bounds) {
+  if (in_bounds && guest.size() == 1 && guest[0].stride == SymExpr(1)) {
+    IndexMap direct;
+    direct.ok = true;
+    direct.values.emplace_back(guest[0].variable, target - offset);
+    return direct;
+  }
   auto sorted = sorted_dims(std::move(guest));
   if (!sorted || !is_injective(*sorted)) return failed("its own loops overlap");
   IndexMap result;

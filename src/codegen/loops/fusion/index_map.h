@@ -32,8 +32,10 @@ struct IndexMap {
 
 // Solves offset + sum(stride * variable) == target for the guest's variables, for every host iteration. `host` are
 // the loops that target may vary over (their strides are ignored). Every value stays below its dim's extent.
+// `in_bounds`: target is known to be one of the guest's sums (both sides index one whole value),
+// so that a single dim of stride 1 needs no proof, whatever the target is made of.
 IndexMap solve_index(std::vector<Dim> guest, const SymExpr& offset, const SymExpr& target,
-                     const std::vector<Dim>& host);
+                     const std::vector<Dim>& host, bool in_bounds = false);
 
 // Largest stride first; nullopt when two strides cannot be compared.
 std::optional<std::vector<Dim>> sorted_dims(std::vector<Dim> dims);

@@ -58,13 +58,13 @@ double Profitability::bytes(ValueId value) const {
 }
 
 bool Profitability::cheap(const Group& group) const {
-  if (!group.pointwise || group.has_checks) return false;
+  if (!group.pointwise) return false;
   const Costs costs = pointwise_costs(group);
   return costs.operations <= kCheapOperations && costs.loads <= kCheapLoads;
 }
 
 bool Profitability::free(const Group& group) const {
-  if (!group.pointwise || group.has_checks) return false;
+  if (!group.pointwise) return false;
   const Costs costs = pointwise_costs(group);
   return costs.loads == 0 && costs.operations <= 4 * kCheapOperations;
 }

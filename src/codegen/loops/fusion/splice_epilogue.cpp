@@ -99,7 +99,7 @@ class Epilogue {
         if (!extra_.empty() && inside_reduction(site)) return "L6: a loop would stand inside a reduction";
         std::vector<Dim> loops;
         for (const Loop* loop : site.loops) loops.push_back({loop->variable, loop->extent, SymExpr()});
-        IndexMap map = solve_index(dims_, offset_, site.index(), loops);
+        IndexMap map = solve_index(dims_, offset_, site.index(), loops, !sibling_);
         if (!map.ok && !map.split) return "L3: " + map.why;
         if (!map.ok) {
           split = map.split;

@@ -85,7 +85,7 @@ class Prologue {
   std::string solve_site(ValueId value, const Site& site, std::optional<IndexMap::Split>& split) {
     std::vector<Dim> loops;
     for (const Loop* loop : site.loops) loops.push_back({loop->variable, loop->extent, SymExpr()});
-    IndexMap map = solve_index(dims_[value], offsets_[value], site.index(), loops);
+    IndexMap map = solve_index(dims_[value], offsets_[value], site.index(), loops, true);
     if (map.split) {
       split = map.split;
       return {};
