@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch._dynamo
 from torch.utils._pytree import tree_leaves, tree_map
 
 import models
@@ -45,12 +46,12 @@ def compare(
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: str(dtype).removeprefix("torch."))
 @pytest.mark.parametrize("name", sorted(models.BUILDERS))
-def test_model(name: str, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
+# Dynamo leaves recurrent modules to eager unless it is told that a backend can take them.
+@torch._dynamo.config.patch(allow_rnn=True)
+def test_model(name: str, dtype: torch.dtype) -> None:
     case = models.build(name)
     case.model.to(dtype)
     torch._dynamo.reset()
-    # Dynamo leaves recurrent modules to eager unless it is told that a backend can take them.
-    monkeypatch.setattr(torch._dynamo.config, "allow_rnn", True)
     with triptych.configure(strict=True):
         compiled = triptych.compile(case.model)
     before = triptych.counters()
