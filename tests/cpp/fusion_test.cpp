@@ -292,6 +292,54 @@ TEST_CASE("channel parameters do not choose the vector loop") {
   CHECK(text.find("in 256 vector(16)") != std::string::npos);  // along the image
 }
 
+namespace {
+
+// The fused and the mapped kernels and every decision, as one text.
+std::string story(const SmallGraph& g) {
+  const Compiled compiled = compile(g);
+  return "# fused\n" + explain(compiled) + "# mapped\n" + print_kernels(compiled.mapped);
+}
+
+}  // namespace
+
+TEST_CASE("goldens") {
+  {
+    SmallGraph g;
+    auto x = g.input({64, 1000});
+    auto e = g.unary("aten.exp.default",
+                     g.binary("aten.sub.Tensor", x, g.reduce("aten.amax.default", x, {1}, true)));
+    g.output(g.binary("aten.div.Tensor", e, g.reduce("aten.sum.dim_IntList", e, {1}, true)));
+    check_golden("fusion/softmax_written_out.txt", story(g));
+  }
+  {
+    SmallGraph g;
+    auto a = g.input({2, 32, 256}, DType::kBF16);
+    auto b = g.input({2, 32, 256}, DType::kBF16);
+    auto weight = g.input({256}, DType::kBF16);
+    auto x = g.binary("aten.add.Tensor", a, b);
+    g.output(x);
+    g.output(g.layer_norm(x, weight, g.input({256}, DType::kBF16)));
+    check_golden("fusion/residual_layer_norm_bf16.txt", story(g));
+  }
+  {
+    SmallGraph g;
+    const ir::SymExpr batch = g.symbol("s0", 8);
+    auto x = g.input({batch, 12, 64});
+    auto y = g.unary("aten.gelu.default", g.binary("aten.add.Tensor", x, g.input({64})));
+    g.output(g.clone(g.permute(y, {0, 2, 1})));
+    g.output(g.reduce("aten.sum.dim_IntList", y, {2}, false));
+    check_golden("fusion/bias_gelu_transposed_symbolic.txt", story(g));
+  }
+  {
+    SmallGraph g;
+    auto x = g.input({16, 64});
+    auto rotated = g.cat({g.unary("aten.neg.default", g.slice(x, 1, 32, 64)), g.slice(x, 1, 0, 32)}, 1);
+    g.output(g.binary("aten.add.Tensor", g.binary("aten.mul.Tensor", x, g.input({16, 64})),
+                      g.binary("aten.mul.Tensor", rotated, g.input({16, 64}))));
+    check_golden("fusion/rotary.txt", story(g));
+  }
+}
+
 TEST_CASE("empty tensors") {
   SmallGraph g;
   auto x = g.input({3, 0, 5});
