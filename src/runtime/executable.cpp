@@ -57,7 +57,8 @@ class Executable::Call {
       : owner_(owner), layout_(owner.layout_), frame_(frame), inputs_(inputs) {}
 
   void run_steps() {
-    const KernelMode mode;
+    std::optional<KernelMode> mode;
+    if (layout_.has_external_calls) mode.emplace();
     const bool profiled = at::hasThreadLocalCallbacks() || at::hasGlobalCallbacks();
     for (std::size_t s = 0; s < layout_.steps.size(); ++s) {
       const StepLayout& step = layout_.steps[s];
@@ -104,6 +105,7 @@ class Executable::Call {
   }
 
   void make_literals(std::vector<std::int64_t>& literals) {
+    if (!layout_.has_literals) return;
     for (const Place place : layout_.literals) literals.push_back(frame_.integer(place));
   }
 

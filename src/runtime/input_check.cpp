@@ -16,15 +16,6 @@ namespace {
                                        ", expected " + expected));
 }
 
-// Dense strided tensors of the device without any mode or subclass: what a kernel can read by pointer.
-bool is_plain(const at::Tensor& tensor, c10::Device device) {
-  const c10::DispatchKeySet allowed =
-      c10::DispatchKeySet(c10::computeDispatchKey(at::kFloat, at::kStrided, device)) |
-      c10::DispatchKeySet(c10::DispatchKey::ADInplaceOrView) | c10::autograd_dispatch_keyset |
-      c10::autocast_dispatch_keyset;
-  return (tensor.key_set().raw_repr() & ~allowed.raw_repr()) == 0;
-}
-
 void check_kind(const Layout& layout, std::size_t i, const InputRef& input) {
   const SlotLayout& slot = layout.slots[i];
   if (!slot.is_tensor) {
@@ -42,7 +33,7 @@ void check_kind(const Layout& layout, std::size_t i, const InputRef& input) {
       (slot.device.has_index() && tensor.device().has_index() && tensor.device() != slot.device)) {
     refuse(layout, i, "device " + tensor.device().str(), "device " + slot.device.str());
   }
-  if (!is_plain(tensor, slot.device)) {
+  if ((tensor.key_set().raw_repr() & ~slot.allowed_keys) != 0) {
     refuse(layout, i, "a tensor with dispatch keys " + c10::toString(tensor.key_set()),
            "a plain strided tensor");
   }

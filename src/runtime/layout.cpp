@@ -22,6 +22,15 @@ std::vector<ir::Symbol> symbols_of(const plan::Program& program) {
   return symbols;
 }
 
+// Dense strided tensors of the device without any mode or subclass.
+std::uint64_t plain_keys(c10::Device device) {
+  const c10::DispatchKeySet keys =
+      c10::DispatchKeySet(c10::computeDispatchKey(at::kFloat, at::kStrided, device)) |
+      c10::DispatchKeySet(c10::DispatchKey::ADInplaceOrView) | c10::autograd_dispatch_keyset |
+      c10::autocast_dispatch_keyset;
+  return keys.raw_repr();
+}
+
 class Builder {
  public:
   explicit Builder(Layout& layout) : out_(layout), program_(layout.program) {}
@@ -78,6 +87,7 @@ void Builder::add(const Slot& slot) {
   }
   layout.dtype = to_torch(slot.type.dtype);
   layout.device = to_torch(slot.type.device);
+  layout.allowed_keys = plain_keys(layout.device);
   layout.item_bytes = ir::dtype_bytes(slot.type.dtype);
   layout.sizes = places(slot.type.sizes);
   layout.strides = places(slot.type.strides);
@@ -140,6 +150,7 @@ void Builder::add_formulas(const ir::Argument& argument) {
 void Builder::add(const plan::ExternalStep& step) {
   const ir::Target& target = *(step.out_variant ? step.out_target : step.target);
   ExternalLayout layout{&step, find_operator(target)};
+  out_.has_external_calls = true;
   layout.name = target.name;
   layout.out_variant = step.out_variant;
   for (std::uint32_t a = 0; a < step.args.size(); ++a) {
@@ -202,6 +213,7 @@ void Builder::add_signature() {
     }
     out_.output_views.push_back(std::move(view));
     out_.literals.push_back(literal);
+    out_.has_literals = out_.has_literals || output.kind == Kind::kLiteral;
   }
   for (const ir::Mutation& mutation : program_.mutations) {
     Layout::View view;

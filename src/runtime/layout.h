@@ -36,6 +36,7 @@ struct SlotLayout {
   bool is_tensor = true;           // else an integer, or an undefined tensor
   bool as_tensor = false;          // an external op, an output or a copy reads it as a tensor
   bool per_call = false;           // its memory is found anew in each call
+  std::uint64_t allowed_keys = 0;  // dispatch keys of tensors that kernels can read by pointer
   std::int64_t item_bytes = 1;
   std::vector<Place> sizes, strides;
   Place bytes = 0, arena_offset = 0, scalar = 0;
@@ -87,6 +88,8 @@ struct Layout {
   std::vector<SlotLayout> slots;
   std::vector<SlotIndex> per_call;       // slots whose memory is found anew in each call
   std::vector<StepLayout> steps;
+  bool has_external_calls = false;
+  bool has_literals = false;             // among the outputs
   std::vector<at::Tensor> constants;
   struct Guard { ir::SymGuard::Kind kind; Place left, right; };
   std::vector<Guard> guards;
