@@ -23,7 +23,8 @@ c10::OperatorHandle find_op(const std::string& name, const std::string& overload
   return c10::Dispatcher::singleton().findSchemaOrThrow(name.c_str(), overload.c_str());
 }
 
-// A number where the schema wants a tensor becomes a wrapped number, as in torch's own argument parser.
+// A number where the schema wants a tensor becomes a wrapped number, as in torch's own argument
+// parser.
 py::object as_tensor_argument(const c10::Argument& argument, py::handle value) {
   if (argument.type()->kind() != c10::TypeKind::TensorType ||
       !(PyNumber_Check(value.ptr()) && !THPVariable_Check(value.ptr()))) {
@@ -107,12 +108,10 @@ nb::object apply_decomposition(const std::string& name, const std::string& op,
 }  // namespace
 
 void bind_rules(nb::module_& m) {
-  m.def("has_shape_rule", [](const std::string& name) {
-    return normalize::find_shape_rule(name) != nullptr;
-  });
-  m.def("has_decomposition", [](const std::string& name) {
-    return normalize::find_decomposition(name) != nullptr;
-  });
+  m.def("has_shape_rule",
+        [](const std::string& name) { return normalize::find_shape_rule(name) != nullptr; });
+  m.def("has_decomposition",
+        [](const std::string& name) { return normalize::find_decomposition(name) != nullptr; });
   m.def("apply_shape_rule", &apply_shape_rule);
   m.def("apply_decomposition", &apply_decomposition);
   m.def("time_shape_rule", &time_shape_rule);

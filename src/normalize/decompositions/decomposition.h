@@ -1,5 +1,5 @@
-// Decompositions: ordinary ATen functions in C++, run under the tracer, so that what they call is recorded. The
-// op table names each op's decomposition.
+// Decompositions: ordinary ATen functions in C++, run under the tracer, so that what they call is
+// recorded. The op table names each op's decomposition.
 #pragma once
 
 #include <string_view>

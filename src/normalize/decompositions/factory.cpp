@@ -122,8 +122,7 @@ Tensor eye_m(c10::SymInt rows, c10::SymInt columns, Dtype dtype, Layout layout, 
   TORCH_CHECK(columns >= 0, "m must be greater or equal to 0, got ", columns);
   const auto options =
       at::TensorOptions().dtype(or_default(dtype)).layout(layout).device(device).pinned_memory(pin);
-  const Tensor diagonal =
-      at::eq(counting(rows, options).unsqueeze(1), counting(columns, options));
+  const Tensor diagonal = at::eq(counting(rows, options).unsqueeze(1), counting(columns, options));
   return to_dtype(diagonal, *or_default(dtype));
 }
 

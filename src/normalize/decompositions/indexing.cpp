@@ -25,9 +25,7 @@ namespace {
 using Indices = c10::List<std::optional<Tensor>>;
 
 // The same without the promise that the indices are in range.
-Tensor unsafe_index(const Tensor& self, const Indices& indices) {
-  return at::index(self, indices);
-}
+Tensor unsafe_index(const Tensor& self, const Indices& indices) { return at::index(self, indices); }
 
 Tensor unsafe_index_put(const Tensor& self, const Indices& indices, const Tensor& values,
                         bool accumulate) {
@@ -52,8 +50,8 @@ Tensor roll(const Tensor& self, c10::SymIntArrayRef shifts, at::IntArrayRef dims
     const Tensor flat = rolled(self.reshape({-1}), shifts[0], 0);
     return flat.view_symint(self.sym_sizes()).clone();
   }
-  TORCH_CHECK(shifts.size() == dims.size(), "shifts and dimensions must align. shifts: ",
-              shifts.size(), ", dims:", dims.size());
+  TORCH_CHECK(shifts.size() == dims.size(),
+              "shifts and dimensions must align. shifts: ", shifts.size(), ", dims:", dims.size());
   Tensor out = self;
   for (std::size_t i = 0; i < dims.size(); ++i) {
     out = rolled(out, shifts[i], c10::maybe_wrap_dim(dims[i], self.dim()));
@@ -63,20 +61,22 @@ Tensor roll(const Tensor& self, c10::SymIntArrayRef shifts, at::IntArrayRef dims
 
 // A quarter turn is a flip and a transposition.
 Tensor rot90(const Tensor& self, int64_t k, at::IntArrayRef dims) {
-  TORCH_CHECK(dims.size() == 2, "expected total rotation dims == 2, but got dims = ",
-              dims.size());
+  TORCH_CHECK(dims.size() == 2, "expected total rotation dims == 2, but got dims = ", dims.size());
   TORCH_CHECK(self.dim() >= 2, "expected total dims >= 2, but got total dims = ", self.dim());
   const int64_t dim0 = c10::maybe_wrap_dim(dims[0], self.dim());
   const int64_t dim1 = c10::maybe_wrap_dim(dims[1], self.dim());
-  TORCH_CHECK(dim0 != dim1,
-              "expected rotation dims to be different, but got dim0 = ", dims[0],
+  TORCH_CHECK(dim0 != dim1, "expected rotation dims to be different, but got dim0 = ", dims[0],
               " and dim1 = ", dims[1]);
   const at::MemoryFormat dense = at::MemoryFormat::Contiguous;
   switch (((k % 4) + 4) % 4) {
-    case 1: return at::flip(self, {dim1}).transpose(dim0, dim1);
-    case 2: return at::flip(self, {dim0, dim1});
-    case 3: return at::flip(self, {dim0}).transpose(dim0, dim1);
-    default: return at::clone(self, dense);
+    case 1:
+      return at::flip(self, {dim1}).transpose(dim0, dim1);
+    case 2:
+      return at::flip(self, {dim0, dim1});
+    case 3:
+      return at::flip(self, {dim0}).transpose(dim0, dim1);
+    default:
+      return at::clone(self, dense);
   }
 }
 
@@ -160,10 +160,11 @@ Tensor nearest_index(const Tensor& like, const c10::SymInt& out, const c10::SymI
                      std::optional<double> scale, double shift) {
   const auto options = at::TensorOptions().device(like.device());
   if (out == in) return at::arange(0, Scalar(in), 1, options.dtype(at::kLong));
-  const double by = scale && *scale > 0
-                        ? 1.0 / *scale
-                        : static_cast<double>(static_cast<float>(in.guard_int(__FILE__, __LINE__)) /
-                                              static_cast<float>(out.guard_int(__FILE__, __LINE__)));
+  const double by =
+      scale && *scale > 0
+          ? 1.0 / *scale
+          : static_cast<double>(static_cast<float>(in.guard_int(__FILE__, __LINE__)) /
+                                static_cast<float>(out.guard_int(__FILE__, __LINE__)));
   Tensor at_float = at::arange(0, Scalar(out), 1, options.dtype(at::kFloat));
   if (shift != 0) at_float = at::add(at_float, shift);
   const Tensor position = to_dtype(at::floor(at::mul(at_float, by)), at::kLong);
@@ -195,8 +196,7 @@ Tensor upsample_nearest1d(const Tensor& self, c10::SymIntArrayRef size, Scale w)
 Tensor upsample_nearest2d(const Tensor& self, c10::SymIntArrayRef size, Scale h, Scale w) {
   return resampled(self, size, {h, w}, 0);
 }
-Tensor upsample_nearest3d(const Tensor& self, c10::SymIntArrayRef size, Scale d, Scale h,
-                          Scale w) {
+Tensor upsample_nearest3d(const Tensor& self, c10::SymIntArrayRef size, Scale d, Scale h, Scale w) {
   return resampled(self, size, {d, h, w}, 0);
 }
 Tensor upsample_nearest_exact1d(const Tensor& self, c10::SymIntArrayRef size, Scale w) {

@@ -111,8 +111,9 @@ std::tuple<Tensor, Tensor> nll_loss(const Tensor& self, const Tensor& target,
   const Tensor counted = at::ne(target, ignore_index.guard_int(__FILE__, __LINE__));
   const Tensor safe = at::where(counted, target, number_like(target, 0));
   const bool lone = self.dim() == 1 && target.dim() == 0;
-  const Tensor index = lone ? at::unsqueeze(safe, 0)
-                            : self.dim() == 1 ? safe : at::unsqueeze(safe, classes);
+  const Tensor index = lone              ? at::unsqueeze(safe, 0)
+                       : self.dim() == 1 ? safe
+                                         : at::unsqueeze(safe, classes);
   Tensor loss = at::neg(at::gather(self, classes, index));
   loss = self.dim() == 1 ? loss.view_symint(target.sym_sizes()) : at::squeeze(loss, classes);
   Tensor share = to_dtype(counted, self.scalar_type());
@@ -130,8 +131,8 @@ std::tuple<Tensor, Tensor> nll_loss(const Tensor& self, const Tensor& target,
 }
 
 std::tuple<Tensor, Tensor> nll_loss_forward(const Tensor& self, const Tensor& target,
-                                            const std::optional<Tensor>& weight,
-                                            int64_t reduction, c10::SymInt ignore_index) {
+                                            const std::optional<Tensor>& weight, int64_t reduction,
+                                            c10::SymInt ignore_index) {
   TORCH_CHECK(self.dim() > 0 && self.dim() <= 2, "input tensor should be 1D or 2D");
   TORCH_CHECK(target.dim() <= 1, "0D or 1D target tensor expected, multi-target not supported");
   TORCH_CHECK(self.dim() == 1 || self.sym_size(0) == target.sym_size(0),
@@ -143,10 +144,12 @@ std::tuple<Tensor, Tensor> nll_loss_forward(const Tensor& self, const Tensor& ta
 std::tuple<Tensor, Tensor> nll_loss2d_forward(const Tensor& self, const Tensor& target,
                                               const std::optional<Tensor>& weight,
                                               int64_t reduction, c10::SymInt ignore_index) {
-  TORCH_CHECK(target.dim() == 3, "only batches of spatial targets supported (3D tensors) but got "
+  TORCH_CHECK(target.dim() == 3,
+              "only batches of spatial targets supported (3D tensors) but got "
               "targets of dimension: ",
               target.dim());
-  TORCH_CHECK(self.dim() == 4, "only batches of spatial inputs supported (4D tensors), but got "
+  TORCH_CHECK(self.dim() == 4,
+              "only batches of spatial inputs supported (4D tensors), but got "
               "input of dimension: ",
               self.dim());
   return nll_loss(self, target, weight, reduction, ignore_index);

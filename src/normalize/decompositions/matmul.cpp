@@ -18,8 +18,7 @@ Tensor scaled(const Tensor& t, const Scalar& by) {
 }
 
 // beta self + alpha product; with beta 0 self is not read, NaN or not
-Tensor blended(const Tensor& self, const Tensor& product, const Scalar& beta,
-               const Scalar& alpha) {
+Tensor blended(const Tensor& self, const Tensor& product, const Scalar& beta, const Scalar& alpha) {
   const Tensor out = scaled(product, alpha);
   return beta.equal(0) ? out : at::add(out, scaled(self, beta));
 }
@@ -42,7 +41,8 @@ Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, co
   }
   Tensor out = self;
   for (int64_t i = 0; i < count; ++i) {
-    out = at::addmm(out, batch1.select(0, i), batch2.select(0, i), i == 0 ? beta : Scalar(1), alpha);
+    out =
+        at::addmm(out, batch1.select(0, i), batch2.select(0, i), i == 0 ? beta : Scalar(1), alpha);
   }
   return out;
 }
@@ -50,9 +50,9 @@ Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, co
 Tensor mv(const Tensor& self, const Tensor& vec) {
   TORCH_CHECK(self.dim() == 2 && vec.dim() == 1, "vector + matrix @ vector expected, got 1, ",
               self.dim(), ", ", vec.dim());
-  TORCH_CHECK(self.sym_size(1) == vec.sym_size(0), "size mismatch, got input (",
-              self.sym_size(0), "), mat (", self.sym_size(0), "x", self.sym_size(1), "), vec (",
-              vec.sym_size(0), ")");
+  TORCH_CHECK(self.sym_size(1) == vec.sym_size(0), "size mismatch, got input (", self.sym_size(0),
+              "), mat (", self.sym_size(0), "x", self.sym_size(1), "), vec (", vec.sym_size(0),
+              ")");
   return at::mm(self, vec.unsqueeze(1)).squeeze(1);
 }
 
@@ -74,7 +74,7 @@ Tensor dot(const Tensor& self, const Tensor& other) {
 
 std::vector<NamedDecomposition> matmul_decompositions() {
   return {
-      decomposition("addbmm", addbmm), decomposition("addmv", addmv),
+      decomposition("addbmm", addbmm),   decomposition("addmv", addmv),
       decomposition("baddbmm", baddbmm), decomposition("dot", dot),
       decomposition("mv", mv),
   };

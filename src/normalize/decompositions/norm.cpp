@@ -1,7 +1,7 @@
 // Softmax with wholly masked rows, and norms whose core form has another signature.
-#include <ATen/ops/_softmax.h>
 #include <ATen/ops/_native_batch_norm_legit.h>
 #include <ATen/ops/_native_batch_norm_legit_no_training.h>
+#include <ATen/ops/_softmax.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/any.h>
 #include <ATen/ops/mean.h>
@@ -80,8 +80,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> batch_norm_functional(
         input, weight, bias, running_mean, running_var, momentum, eps);
     return {out, mean, invstd, running_mean, running_var};
   }
-  auto [out, mean, invstd] =
-      at::_native_batch_norm_legit(input, weight, bias, true, momentum, eps);
+  auto [out, mean, invstd] = at::_native_batch_norm_legit(input, weight, bias, true, momentum, eps);
   std::vector<int64_t> dims;
   for (int64_t d = 0; d < input.dim(); ++d) {
     if (d != 1) dims.push_back(d);

@@ -1,5 +1,5 @@
-// What the decompositions share. Half and bfloat16 are computed in float32 and rounded once, as eager's
-// kernels do.
+// What the decompositions share. Half and bfloat16 are computed in float32 and rounded once, as
+// eager's kernels do.
 #pragma once
 
 #include <ATen/OpMathType.h>

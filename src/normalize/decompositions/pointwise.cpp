@@ -51,8 +51,7 @@ at::ScalarType joint_dtype(const Tensor& a, const Tensor& b, const Tensor& c) {
 Tensor addcmul(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
                const Scalar& value) {
   const at::ScalarType dtype = joint_dtype(self, tensor1, tensor2);
-  const Tensor scaled =
-      is_one(value) ? upcast(tensor1) : at::mul(upcast(tensor1), value);
+  const Tensor scaled = is_one(value) ? upcast(tensor1) : at::mul(upcast(tensor1), value);
   return to_dtype(at::add(upcast(self), at::mul(scaled, upcast(tensor2))), dtype);
 }
 
@@ -67,8 +66,7 @@ Tensor addcdiv(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
               "tensor2) for float inputs. The future addcdiv behavior is just the latter "
               "implementation: (input + value * tensor1 / tensor2), for all dtypes.");
   const at::ScalarType dtype = joint_dtype(self, tensor1, tensor2);
-  const Tensor scaled =
-      is_one(value) ? upcast(tensor1) : at::mul(upcast(tensor1), value);
+  const Tensor scaled = is_one(value) ? upcast(tensor1) : at::mul(upcast(tensor1), value);
   return to_dtype(at::add(upcast(self), at::div(scaled, upcast(tensor2))), dtype);
 }
 
@@ -100,9 +98,8 @@ Tensor square(const Tensor& self) { return at::mul(self, self); }
 Tensor frac(const Tensor& self) { return at::sub(self, at::trunc(self)); }
 
 Tensor float_of(const Tensor& self) {
-  return is_integral(self)
-             ? to_dtype(self, c10::typeMetaToScalarType(c10::get_default_dtype()))
-             : self;
+  return is_integral(self) ? to_dtype(self, c10::typeMetaToScalarType(c10::get_default_dtype()))
+                           : self;
 }
 
 // 0 where x is 0 (unless y is NaN), else x log(y)
@@ -135,10 +132,14 @@ Tensor rad2deg(const Tensor& self) { return at::mul(self, 180.0 / 3.141592653589
 
 double lowest(at::ScalarType dtype) {
   switch (dtype) {
-    case at::kHalf: return -65504.0;
-    case at::kBFloat16: return -3.3895313892515355e38;
-    case at::kFloat: return std::numeric_limits<float>::lowest();
-    default: return std::numeric_limits<double>::lowest();
+    case at::kHalf:
+      return -65504.0;
+    case at::kBFloat16:
+      return -3.3895313892515355e38;
+    case at::kFloat:
+      return std::numeric_limits<float>::lowest();
+    default:
+      return std::numeric_limits<double>::lowest();
   }
 }
 

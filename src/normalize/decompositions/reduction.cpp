@@ -87,8 +87,7 @@ Tensor std_correction(const Tensor& self, Dims dim, const std::optional<Scalar>&
 
 std::tuple<Tensor, Tensor> var_mean(const Tensor& self, Dims dim,
                                     const std::optional<Scalar>& correction, bool keepdim) {
-  TORCH_CHECK(!is_integral(self),
-              "var_mean only support floating point and complex dtypes");
+  TORCH_CHECK(!is_integral(self), "var_mean only support floating point and complex dtypes");
   return {at::var(self, dim, correction, keepdim), at::mean(self, dim, keepdim)};
 }
 
@@ -99,9 +98,9 @@ std::tuple<Tensor, Tensor> std_mean(const Tensor& self, Dims dim,
 
 // m + log(sum(e^(x - m))) with m the largest finite x
 Tensor logsumexp(const Tensor& self, at::IntArrayRef dim, bool keepdim) {
-  const Tensor given =
-      is_integral(self) ? to_dtype(self, c10::typeMetaToScalarType(c10::get_default_dtype()))
-                        : self;
+  const Tensor given = is_integral(self)
+                           ? to_dtype(self, c10::typeMetaToScalarType(c10::get_default_dtype()))
+                           : self;
   if (given.sym_numel() == 0) return at::log(at::sum(at::exp(given), dim, keepdim));
   const Tensor x = upcast(given);
   const Tensor largest = at::amax(x.is_complex() ? at::real(x) : x, dim, /*keepdim=*/true);

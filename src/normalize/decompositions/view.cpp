@@ -1,6 +1,9 @@
 // Views that core ATen spells in another way, and the ops that put views together.
+#include <ATen/ops/_conj_physical.h>
 #include <ATen/ops/alias.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/complex.h>
+#include <ATen/ops/neg.h>
 #include <ATen/ops/permute.h>
 #include <ATen/ops/split_with_sizes.h>
 #include <ATen/ops/squeeze.h>
@@ -34,9 +37,7 @@ Tensor transpose(const Tensor& self, int64_t dim0, int64_t dim1) {
   return swapped(self, first, c10::maybe_wrap_dim(dim1, self.dim()));
 }
 
-Tensor unsafe_view(const Tensor& self, c10::SymIntArrayRef size) {
-  return self.view_symint(size);
-}
+Tensor unsafe_view(const Tensor& self, c10::SymIntArrayRef size) { return self.view_symint(size); }
 
 Tensor squeeze(const Tensor& self) {
   std::vector<int64_t> dims;
@@ -90,6 +91,16 @@ Tensor stack(at::TensorList tensors, int64_t dim) {
   return at::cat(parts, wrapped);
 }
 
+// Core ATen has no view of other values: the conjugate is computed where eager would only mark it.
+Tensor conj(const Tensor& self) { return at::_conj_physical(self); }
+Tensor neg_view(const Tensor& self) { return at::neg(self); }
+
+Tensor view_as_complex(const Tensor& self) {
+  TORCH_CHECK(self.dim() != 0, "Input tensor must have one or more dimensions");
+  TORCH_CHECK(self.sym_size(-1) == 2, "Tensor must have a last dimension of size 2");
+  return at::complex(self.select(-1, 0), self.select(-1, 1));
+}
+
 Tensor reshape_alias(const Tensor& self, c10::SymIntArrayRef size, c10::SymIntArrayRef) {
   return self.view_symint(size);
 }
@@ -99,6 +110,8 @@ Tensor reshape_alias(const Tensor& self, c10::SymIntArrayRef size, c10::SymIntAr
 std::vector<NamedDecomposition> view_decompositions() {
   return {
       decomposition("alias", alias),
+      decomposition("conj", conj),
+      decomposition("neg_view", neg_view),
       decomposition("reshape_alias", reshape_alias),
       decomposition("split", split),
       decomposition("squeeze", squeeze),
@@ -108,6 +121,7 @@ std::vector<NamedDecomposition> view_decompositions() {
       decomposition("unbind", unbind),
       decomposition("unsafe_split_with_sizes", unsafe_split_with_sizes),
       decomposition("unsafe_view", unsafe_view),
+      decomposition("view_as_complex", view_as_complex),
   };
 }
 

@@ -8,10 +8,12 @@ namespace triptych::normalize {
 namespace {
 
 // (query, key, value, ...) of [batch, heads, length, depth] -> output, laid out as
-// [batch, length, heads, depth]; logsumexp of [batch, length, heads] seen as [batch, heads, length].
+// [batch, length, heads, depth]; logsumexp of [batch, length, heads] seen as [batch, heads,
+// length].
 void flash_attention_cpu(RuleContext& ctx) {
   const at::Tensor& query = ctx.tensor(0);
-  TORCH_CHECK(query.dim() == 4, "scaled_dot_product_attention_flash_attention: Accept only 4 dims "
+  TORCH_CHECK(query.dim() == 4,
+              "scaled_dot_product_attention_flash_attention: Accept only 4 dims "
               "inputs shape of {B, H, T, K}");
   const SizesRef q = query.sym_sizes();
   const c10::SymInt& depth = ctx.tensor(2).sym_size(3);

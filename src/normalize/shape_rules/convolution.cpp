@@ -37,8 +37,9 @@ void check_channels(const Convolution& c) {
   TORCH_CHECK(input.size() == weight.size(), "Expected ", weight.size(), "-dimensional input for ",
               weight.size(), "-dimensional weight ", weight, ", but got ", input.size(),
               "-dimensional input of size ", input, " instead");
-  TORCH_CHECK(equal(input[1], expected), "Given ", c.transposed ? "transposed=" : "groups=",
-              c.transposed ? c10::SymInt(1) : c.groups, ", weight of size ", weight, ", expected input", input, " to have ", expected,
+  TORCH_CHECK(equal(input[1], expected), "Given ",
+              c.transposed ? "transposed=" : "groups=", c.transposed ? c10::SymInt(1) : c.groups,
+              ", weight of size ", weight, ", expected input", input, " to have ", expected,
               " channels, but got ", input[1], " channels instead");
 }
 
@@ -52,8 +53,9 @@ void check_dtypes(const Convolution& c, const at::Tensor* bias) {
       c.transposed ? c.weight.sym_size(1) * c.groups : c.weight.sym_size(0);
   TORCH_CHECK(!bias || (bias->dim() == 1 && equal(bias->sym_size(0), channels)), "Given ",
               c.transposed ? "transposed=" : "weight of size ", c.weight.sym_sizes(),
-              ", expected bias to be 1-dimensional with ", channels, " elements, but got bias of size ",
-              bias ? bias->sym_sizes() : SizesRef(), " instead");
+              ", expected bias to be 1-dimensional with ", channels,
+              " elements, but got bias of size ", bias ? bias->sym_sizes() : SizesRef(),
+              " instead");
 }
 
 std::string by(const Sizes& sizes) {
@@ -83,9 +85,8 @@ Sizes output_sizes(const Convolution& c) {
     fits = fits && padded.back() >= reach;
     if (fits) out.push_back((padded.back() - reach) / c.stride[i] + 1);
   }
-  TORCH_CHECK(fits, "Calculated padded input size per channel: (", by(padded),
-              "). Kernel size: (", by(kernel),
-              "). Kernel size can't be greater than actual input size");
+  TORCH_CHECK(fits, "Calculated padded input size per channel: (", by(padded), "). Kernel size: (",
+              by(kernel), "). Kernel size can't be greater than actual input size");
   return out;
 }
 
@@ -155,9 +156,9 @@ void convolution_backward(RuleContext& ctx) {
   const Convolution c{input, weight, {}, {}, {}, {}, ctx.arg(7).toBool(), 1};
   const at::MemoryFormat format = output_format(c);
   const auto add = [&](int i, const at::Tensor& like) {
-    ctx.add_result(mask.get(i) ? fresh_in_format(sizes_of(like), like.scalar_type(),
-                                                 like.device(), format)
-                               : undefined_result());
+    ctx.add_result(mask.get(i)
+                       ? fresh_in_format(sizes_of(like), like.scalar_type(), like.device(), format)
+                       : undefined_result());
   };
   add(0, input);
   add(1, weight);

@@ -33,7 +33,8 @@ Sizes broadcast(SizesRef a, SizesRef b) {
 
 namespace {
 
-// Returns whether all operands have one shape, a 0-d operand among others counting as another shape.
+// Returns whether all operands have one shape, a 0-d operand among others counting as another
+// shape.
 bool common_shape(const Operands& operands, Sizes& shape) {
   const SizesRef first = operands[0]->sym_sizes();
   shape.assign(first.begin(), first.end());
@@ -150,8 +151,8 @@ std::optional<Sizes> dense_strides(c10::ArrayRef<Layout> operands, SizesRef shap
   for (const Layout& operand : operands) {
     const SizesRef strides = operand.strides;
     contiguous = contiguous && c10::_compute_contiguous<c10::SymInt>(shape, strides, numel);
-    channels_last = channels_last &&
-                    c10::_compute_channels_last_contiguous_2d<c10::SymInt>(shape, strides);
+    channels_last =
+        channels_last && c10::_compute_channels_last_contiguous_2d<c10::SymInt>(shape, strides);
   }
   if (contiguous) return contiguous_strides(shape);
   if (channels_last) return strides_of_format(shape, at::MemoryFormat::ChannelsLast);

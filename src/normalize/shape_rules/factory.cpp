@@ -56,8 +56,7 @@ void eye(RuleContext& ctx) {
 // aten.linspace, logspace.
 void linspace(RuleContext& ctx) {
   const bool complex = ctx.arg(0).isComplexDouble() || ctx.arg(1).isComplexDouble();
-  const at::ScalarType dtype =
-      complex ? c10::toComplexType(default_dtype()) : default_dtype();
+  const at::ScalarType dtype = complex ? c10::toComplexType(default_dtype()) : default_dtype();
   const c10::SymInt steps = as_symint(named(ctx, "steps"));
   TORCH_CHECK(steps >= 0, "number of steps must be non-negative");
   factory(ctx, dtype, {steps});
@@ -130,14 +129,13 @@ ResultMeta like(const RuleContext& ctx, at::MemoryFormat format) {
   return result;
 }
 
-// empty_like, zeros_like, rand_like, clone, _to_copy: layout preserved unless a format is asked for.
+// empty_like, zeros_like, rand_like, clone, _to_copy: layout preserved unless a format is asked
+// for.
 void copy_like(RuleContext& ctx) {
   ctx.add_result(like(ctx, format_or(ctx, at::MemoryFormat::Preserve)));
 }
 
-void contiguous_like(RuleContext& ctx) {
-  ctx.add_result(like(ctx, at::MemoryFormat::Contiguous));
-}
+void contiguous_like(RuleContext& ctx) { ctx.add_result(like(ctx, at::MemoryFormat::Contiguous)); }
 
 // new_empty, new_zeros, new_full, ...: the size is the second argument.
 void factory_new(RuleContext& ctx) {

@@ -24,7 +24,8 @@ Indices read_indices(const at::Tensor& self, const c10::IValue& v) {
   for (const at::Tensor& index : indices.tensors) {
     if (!index.defined()) continue;
     if (index.scalar_type() == at::kBool || index.scalar_type() == at::kByte) {
-      throw DataDependentShape("the result of indexing with a mask has a size that its data decide");
+      throw DataDependentShape(
+          "the result of indexing with a mask has a size that its data decide");
     }
     check_index_dtype(index);
     indices.shape = broadcast(indices.shape, index.sym_sizes());
@@ -41,12 +42,12 @@ Dims seen_order(const Indices& indices) {
   for (std::size_t i = 0; i < indices.tensors.size(); ++i) {
     (indices.tensors[i].defined() ? indexed : kept).push_back(static_cast<int64_t>(i));
   }
-  const bool neighbours =
-      indexed.empty() ||
-      indexed.back() - indexed.front() + 1 == static_cast<int64_t>(indexed.size());
+  const bool neighbours = indexed.empty() || indexed.back() - indexed.front() + 1 ==
+                                                 static_cast<int64_t>(indexed.size());
   Dims order;
   if (neighbours) {
-    for (std::size_t i = 0; i < indices.tensors.size(); ++i) order.push_back(static_cast<int64_t>(i));
+    for (std::size_t i = 0; i < indices.tensors.size(); ++i)
+      order.push_back(static_cast<int64_t>(i));
     return order;
   }
   order.append(indexed.begin(), indexed.end());
@@ -54,7 +55,8 @@ Dims seen_order(const Indices& indices) {
   return order;
 }
 
-// self as the kernel reads it: the indexed dimensions give way to the indices' shape, with stride 0.
+// self as the kernel reads it: the indexed dimensions give way to the indices' shape, with stride
+// 0.
 Layout source_layout(const at::Tensor& self, const Indices& indices, std::size_t& first_indexed) {
   Layout source;
   bool placed = false;

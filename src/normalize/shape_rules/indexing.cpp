@@ -13,10 +13,11 @@ void embedding(RuleContext& ctx) {
   const at::Tensor& indices = ctx.tensor(1);
   TORCH_CHECK(weight.dim() == 2, "'weight' must be 2-D");
   const at::ScalarType dtype = indices.scalar_type();
-  TORCH_CHECK(dtype == at::kLong || dtype == at::kInt,
-              "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
-              "Long, Int; but got ",
-              indices.toString(), " instead (while checking arguments for embedding)");
+  TORCH_CHECK(
+      dtype == at::kLong || dtype == at::kInt,
+      "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
+      "Long, Int; but got ",
+      indices.toString(), " instead (while checking arguments for embedding)");
   Sizes sizes = sizes_of(indices);
   sizes.push_back(weight.sym_size(1));
   ctx.add_result(fresh_like(std::move(sizes), weight));
@@ -32,9 +33,9 @@ void index_select(RuleContext& ctx) {
   const at::Tensor& self = ctx.tensor(0);
   const at::Tensor& index = ctx.tensor(2);
   const int64_t dim = c10::maybe_wrap_dim(ctx.arg(1).toInt(), self.dim());
-  TORCH_CHECK_INDEX(index.dim() <= 1, "index_select(): Index is supposed to be a vector, but got dim: ",
-                    index.dim(), " with type: ", index.scalar_type(), " and size: ",
-                    index.sym_sizes());
+  TORCH_CHECK_INDEX(index.dim() <= 1,
+                    "index_select(): Index is supposed to be a vector, but got dim: ", index.dim(),
+                    " with type: ", index.scalar_type(), " and size: ", index.sym_sizes());
   TORCH_CHECK(index.scalar_type() == at::kLong || index.scalar_type() == at::kInt,
               "index_select(): Expected dtype int32 or int64 for index");
   Sizes sizes = sizes_of(self);
@@ -52,8 +53,7 @@ void gather(RuleContext& ctx) {
               "gather", "(): Expected dtype int32/int64 for index");
   const bool same_rank = std::max<int64_t>(self.dim(), 1) == std::max<int64_t>(index.dim(), 1);
   if (!is_value(index.sym_numel(), 0)) {
-    TORCH_CHECK(same_rank,
-                "Index tensor must have the same number of dimensions as input tensor");
+    TORCH_CHECK(same_rank, "Index tensor must have the same number of dimensions as input tensor");
     for (int64_t d = 0; d < self.dim() && d < index.dim(); ++d) {
       TORCH_CHECK(d == dim || index.sym_size(d) <= self.sym_size(d),
                   "Size does not match at dimension ", d, " expected index ", index.sym_sizes(),
@@ -86,9 +86,7 @@ void masked_scatter(RuleContext& ctx) {
 }
 
 // aten.take: the index's sizes.
-void take(RuleContext& ctx) {
-  ctx.add_result(fresh_like(sizes_of(ctx.tensor(1)), ctx.tensor(0)));
-}
+void take(RuleContext& ctx) { ctx.add_result(fresh_like(sizes_of(ctx.tensor(1)), ctx.tensor(0))); }
 
 // The flat diagonal of aten.diag_embed becomes a matrix in the two given dimensions.
 void diag_embed(RuleContext& ctx) {

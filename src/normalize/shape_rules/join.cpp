@@ -117,8 +117,7 @@ void grow(Sizes& sizes, const Sizes& pad) {
 void constant_pad(RuleContext& ctx) {
   const at::Tensor& self = ctx.tensor(0);
   const Sizes pad = as_sizes(ctx.arg(1));
-  TORCH_CHECK(pad.size() % 2 == 0, "Length of pad must be even but instead it equals ",
-              pad.size());
+  TORCH_CHECK(pad.size() % 2 == 0, "Length of pad must be even but instead it equals ", pad.size());
   TORCH_CHECK(static_cast<int64_t>(pad.size()) <= 2 * self.dim(),
               "Length of pad should be no more than twice the number of dimensions of the input. "
               "Pad length is ",
@@ -163,9 +162,9 @@ void mirror_pad(RuleContext& ctx) {
                 self.dim() - 1 - static_cast<int64_t>(i / 2), " of input ", self.sym_sizes());
   }
   const bool images = pad.size() == 4 && self.dim() == 4;
-  ctx.add_result(fresh_in_format(
-      std::move(sizes), self.scalar_type(), self.device(),
-      images ? self.suggest_memory_format() : at::MemoryFormat::Contiguous));
+  ctx.add_result(
+      fresh_in_format(std::move(sizes), self.scalar_type(), self.device(),
+                      images ? self.suggest_memory_format() : at::MemoryFormat::Contiguous));
 }
 
 constexpr NamedRule kRules[] = {

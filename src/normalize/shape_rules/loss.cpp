@@ -41,13 +41,11 @@ void nll_loss_forward(RuleContext& ctx) {
   const at::Tensor& self = ctx.tensor(0);
   const at::Tensor& target = ctx.tensor(1);
   TORCH_CHECK(self.dim() > 0 && self.dim() <= 2, "input tensor should be 1D or 2D");
-  TORCH_CHECK(target.dim() <= 1,
-              "0D or 1D target tensor expected, multi-target not supported");
+  TORCH_CHECK(target.dim() <= 1, "0D or 1D target tensor expected, multi-target not supported");
   const bool batched = self.dim() == 2;
-  TORCH_CHECK(!batched || equal(self.sym_size(0), target.dim() ? target.sym_size(0)
-                                                               : c10::SymInt(1)),
-              "size mismatch (got input: ", self.sym_sizes(), ", target: ", target.sym_sizes(),
-              ")");
+  TORCH_CHECK(
+      !batched || equal(self.sym_size(0), target.dim() ? target.sym_size(0) : c10::SymInt(1)),
+      "size mismatch (got input: ", self.sym_sizes(), ", target: ", target.sym_sizes(), ")");
   const bool per_row = batched && !reduces(ctx);
   ctx.add_result(fresh_like(per_row ? Sizes{self.sym_size(0)} : Sizes{}, self));
   ctx.add_result(fresh_like({}, self));

@@ -15,8 +15,7 @@ void check_products(const at::Tensor& mat1, const at::Tensor& mat2) {
 
 void check_dtypes(const at::Tensor& a, const at::Tensor& b) {
   TORCH_CHECK(a.scalar_type() == b.scalar_type(),
-              "expected m1 and m2 to have the same dtype, but got: ", a.dtype(), " != ",
-              b.dtype());
+              "expected m1 and m2 to have the same dtype, but got: ", a.dtype(), " != ", b.dtype());
 }
 
 void check_expandable(const Sizes& target, const at::Tensor& self) {
@@ -70,8 +69,8 @@ Sizes batched_sizes(const at::Tensor& batch1, const at::Tensor& batch2) {
 }
 
 void check_batch_dtypes(const at::Tensor& a, const at::Tensor& b) {
-  TORCH_CHECK(a.scalar_type() == b.scalar_type(),
-              "expected scalar type ", a.scalar_type(), " but found ", b.scalar_type());
+  TORCH_CHECK(a.scalar_type() == b.scalar_type(), "expected scalar type ", a.scalar_type(),
+              " but found ", b.scalar_type());
 }
 
 void bmm(RuleContext& ctx) {
@@ -100,8 +99,8 @@ void addmv(RuleContext& ctx) {
   const at::Tensor& mat = ctx.tensor(1);
   const at::Tensor& vec = ctx.tensor(2);
   TORCH_CHECK(mat.dim() == 2 && vec.dim() == 1 && ctx.tensor(0).dim() <= 1,
-              "vector + matrix @ vector expected, got ", ctx.tensor(0).dim(), ", ", mat.dim(),
-              ", ", vec.dim());
+              "vector + matrix @ vector expected, got ", ctx.tensor(0).dim(), ", ", mat.dim(), ", ",
+              vec.dim());
   TORCH_CHECK(equal(mat.sym_size(1), vec.sym_size(0)), "size mismatch, got input (",
               ctx.tensor(0).sym_numel(), "), mat (", mat.sym_size(0), "x", mat.sym_size(1),
               "), vec (", vec.sym_size(0), ")");
@@ -118,9 +117,8 @@ void dot(RuleContext& ctx) {
               " and ", other.scalar_type());
   TORCH_CHECK(equal(self.sym_size(0), other.sym_size(0)),
               "inconsistent tensor size, expected tensor [", self.sym_size(0), "] and src [",
-              other.sym_size(0),
-              "] to have the same number of elements, but got ", self.sym_size(0), " and ",
-              other.sym_size(0), " elements respectively");
+              other.sym_size(0), "] to have the same number of elements, but got ",
+              self.sym_size(0), " and ", other.sym_size(0), " elements respectively");
   ctx.add_result(fresh_like({}, self));
 }
 
@@ -147,8 +145,8 @@ void cdist(RuleContext& ctx) {
   const at::Tensor& a = ctx.tensor(0);
   const at::Tensor& b = ctx.tensor(1);
   TORCH_CHECK(equal(a.sym_sizes().back(), b.sym_sizes().back()),
-              "X1 and X2 must have the same number of columns. X1: ", a.sym_sizes().back(), " X2: ",
-              b.sym_sizes().back());
+              "X1 and X2 must have the same number of columns. X1: ", a.sym_sizes().back(),
+              " X2: ", b.sym_sizes().back());
   Sizes sizes = broadcast(a.sym_sizes().slice(0, a.dim() - 2), b.sym_sizes().slice(0, b.dim() - 2));
   sizes.push_back(a.sym_size(-2));
   sizes.push_back(b.sym_size(-2));
@@ -156,9 +154,8 @@ void cdist(RuleContext& ctx) {
 }
 
 constexpr NamedRule kRules[] = {
-    {"addmm", addmm}, {"addmv", addmv}, {"baddbmm", baddbmm}, {"bmm", bmm},
-    {"cdist", cdist},
-    {"dot", dot},     {"linear", linear}, {"mm", mm},         {"mv", mv},
+    {"addmm", addmm}, {"addmv", addmv},   {"baddbmm", baddbmm}, {"bmm", bmm}, {"cdist", cdist},
+    {"dot", dot},     {"linear", linear}, {"mm", mm},           {"mv", mv},
 };
 
 }  // namespace

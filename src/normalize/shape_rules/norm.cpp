@@ -40,13 +40,14 @@ void check_normalized_shape(const at::Tensor& input, const Sizes& shape, const a
               SizesRef(shape));
   TORCH_CHECK(weight == nullptr || equal(weight->sym_sizes(), shape),
               "Expected weight to be of same shape as normalized_shape, but got weight of shape ",
-              weight ? weight->sym_sizes() : SizesRef(), " and normalized_shape = ",
-              SizesRef(shape));
+              weight ? weight->sym_sizes() : SizesRef(),
+              " and normalized_shape = ", SizesRef(shape));
   TORCH_CHECK(bias == nullptr || equal(bias->sym_sizes(), shape),
               "Expected bias to be of same shape as normalized_shape, but got bias of shape ",
               bias ? bias->sym_sizes() : SizesRef(), " and normalized_shape = ", SizesRef(shape));
   const SizesRef sizes = input.sym_sizes();
-  const bool fits = sizes.size() >= shape.size() && equal(sizes.slice(sizes.size() - shape.size()), shape);
+  const bool fits =
+      sizes.size() >= shape.size() && equal(sizes.slice(sizes.size() - shape.size()), shape);
   if (fits) return;
   std::ostringstream expected;
   for (const c10::SymInt& size : shape) expected << ", " << size;
@@ -98,8 +99,7 @@ void native_group_norm(RuleContext& ctx) {
   TORCH_CHECK(weight == nullptr || (weight->dim() == 1 && equal(weight->sym_numel(), channels)),
               "Expected weight to be a vector of size equal to the number of channels in input, "
               "but got weight of shape ",
-              weight ? weight->sym_sizes() : SizesRef(), " and input of shape ",
-              input.sym_sizes());
+              weight ? weight->sym_sizes() : SizesRef(), " and input of shape ", input.sym_sizes());
   ctx.add_result(fresh_in_format(sizes_of(input), input.scalar_type(), input.device(),
                                  input.suggest_memory_format()));
   const at::ScalarType dtype = statistics_dtype(input, weight);
@@ -133,8 +133,8 @@ void batch_norm(RuleContext& ctx, bool training, std::size_t running_mean, int64
   const at::Tensor* mean = running_mean ? optional_tensor(ctx, running_mean) : nullptr;
   const c10::SymInt channels = input.sym_size(1);
   const auto check_channels = [&](const at::Tensor* t, const char* name) {
-    TORCH_CHECK(t == nullptr || equal(t->sym_numel(), channels), name, " should contain ",
-                channels, " elements not ", t ? t->sym_numel() : c10::SymInt(0));
+    TORCH_CHECK(t == nullptr || equal(t->sym_numel(), channels), name, " should contain ", channels,
+                " elements not ", t ? t->sym_numel() : c10::SymInt(0));
   };
   check_channels(mean, "running_mean");
   check_channels(weight, "weight");

@@ -1,5 +1,5 @@
-// Rules of pointwise ops. The names say how the result's dtype is found; sizes, strides and device are
-// always TensorIterator's over the tensor arguments in order.
+// Rules of pointwise ops. The names say how the result's dtype is found; sizes, strides and device
+// are always TensorIterator's over the tensor arguments in order.
 #include <c10/core/WrapDimMinimal.h>
 
 #include "normalize/shape_rules/elementwise.h"
@@ -44,7 +44,6 @@ void pointwise_same(RuleContext& ctx) {
   ctx.add_result(elementwise(operands, dtype));
 }
 
-
 at::ScalarType promoted_with_number(const RuleContext& ctx, std::size_t first_number,
                                     std::size_t last_number) {
   Promotion promotion;
@@ -61,8 +60,7 @@ at::ScalarType promoted_with_number(const RuleContext& ctx, std::size_t first_nu
 void pointwise_bool(RuleContext& ctx) {
   const bool with_number = ctx.num_args() > 1 && is_number(ctx.arg(1));
   const Operands operands = tensor_operands(ctx);
-  const at::ScalarType common =
-      with_number ? promoted_with_number(ctx, 0, 1) : promoted(operands);
+  const at::ScalarType common = with_number ? promoted_with_number(ctx, 0, 1) : promoted(operands);
   ctx.add_result(elementwise(operands, at::kBool, {common, with_number}));
 }
 
@@ -99,8 +97,8 @@ void check_alpha(const RuleContext& ctx, at::ScalarType dtype) {
 
 void pointwise_add(RuleContext& ctx) {
   const Operands operands = tensor_operands(ctx);
-  const at::ScalarType dtype = operands.size() == 2 ? promoted(operands)
-                                                    : promoted_with_number(ctx, 0, 1);
+  const at::ScalarType dtype =
+      operands.size() == 2 ? promoted(operands) : promoted_with_number(ctx, 0, 1);
   ResultMeta result = elementwise(operands, dtype, {dtype, operands.size() == 1});
   check_alpha(ctx, dtype);
   ctx.add_result(std::move(result));
@@ -130,8 +128,8 @@ void pointwise_neg(RuleContext& ctx) {
 // aten.div.*_mode: true division gives floats, the rounded ones promote.
 void pointwise_div_mode(RuleContext& ctx) {
   const Operands operands = tensor_operands(ctx);
-  const at::ScalarType dtype = operands.size() == 2 ? promoted(operands)
-                                                    : promoted_with_number(ctx, 0, 1);
+  const at::ScalarType dtype =
+      operands.size() == 2 ? promoted(operands) : promoted_with_number(ctx, 0, 1);
   const bool rounds = !named(ctx, "rounding_mode").isNone();
   const at::ScalarType result = rounds ? dtype : int_to_float(dtype);
   ctx.add_result(elementwise(operands, result, {result, operands.size() == 1}));
@@ -154,7 +152,8 @@ void pointwise_where(RuleContext& ctx) {
                                            ? strides_of(*t)
                                            : strides_like(*t, at::MemoryFormat::Preserve)});
     }
-    for (const Layout& layout : layouts) same_shape = same_shape && equal(layout.sizes, result.sizes);
+    for (const Layout& layout : layouts)
+      same_shape = same_shape && equal(layout.sizes, result.sizes);
     const auto dense = same_shape ? dense_strides(layouts, result.sizes) : std::nullopt;
     result.strides = dense ? *dense : iterator_strides(layouts, result.sizes);
   }

@@ -22,8 +22,8 @@ Dims one_per_dim(const c10::IValue& v, std::size_t dims, const Dims& otherwise) 
 Windows windows(const RuleContext& ctx, std::size_t dims) {
   Windows w;
   w.kernel = one_per_dim(named(ctx, "kernel_size"), dims, {});
-  TORCH_CHECK(w.kernel.size() == dims, short_name(ctx), ": kernel_size must either be a single int, ",
-              "or a tuple of ", dims, " ints");
+  TORCH_CHECK(w.kernel.size() == dims, short_name(ctx),
+              ": kernel_size must either be a single int, ", "or a tuple of ", dims, " ints");
   w.stride = one_per_dim(named(ctx, "stride"), dims, w.kernel);
   w.padding = one_per_dim(named(ctx, "padding"), dims, Dims(dims, 0));
   w.dilation = one_per_dim(named(ctx, "dilation"), dims, Dims(dims, 1));
@@ -40,7 +40,8 @@ c10::SymInt floor_div(const c10::SymInt& a, int64_t b) {
   return a / b;
 }
 
-// The number of windows along one dimension; the last one must start inside the input or its padding.
+// The number of windows along one dimension; the last one must start inside the input or its
+// padding.
 c10::SymInt window_count(const c10::SymInt& size, const Windows& w, std::size_t i) {
   TORCH_CHECK(w.stride[i] != 0, "stride should not be zero");
   TORCH_CHECK(w.padding[i] >= 0, "pad must be non-negative, but got pad: ", w.padding[i]);
@@ -48,8 +49,7 @@ c10::SymInt window_count(const c10::SymInt& size, const Windows& w, std::size_t 
               "pad should be at most half of effective kernel size, but got pad=", w.padding[i],
               ", kernel_size=", w.kernel[i], " and dilation=", w.dilation[i]);
   const int64_t reach = w.dilation[i] * (w.kernel[i] - 1) + 1;
-  const c10::SymInt span =
-      size + (2 * w.padding[i] - reach + (w.ceil_mode ? w.stride[i] - 1 : 0));
+  const c10::SymInt span = size + (2 * w.padding[i] - reach + (w.ceil_mode ? w.stride[i] - 1 : 0));
   c10::SymInt count = floor_div(span, w.stride[i]) + 1;
   if (w.ceil_mode && (count - 1) * w.stride[i] >= size + w.padding[i]) count = count - 1;
   return count;
@@ -64,10 +64,10 @@ std::string by(SizesRef sizes) {
 Sizes pooled_sizes(const RuleContext& ctx, std::size_t dims) {
   const at::Tensor& self = ctx.tensor(0);
   const Windows w = windows(ctx, dims);
-  TORCH_CHECK(self.dim() == static_cast<int64_t>(dims) + 1 ||
-                  self.dim() == static_cast<int64_t>(dims) + 2,
-              short_name(ctx), "(): Expected ", dims + 1, "D or ", dims + 2,
-              "D (batch mode) tensor, but got: ", self.sym_sizes());
+  TORCH_CHECK(
+      self.dim() == static_cast<int64_t>(dims) + 1 || self.dim() == static_cast<int64_t>(dims) + 2,
+      short_name(ctx), "(): Expected ", dims + 1, "D or ", dims + 2,
+      "D (batch mode) tensor, but got: ", self.sym_sizes());
   Sizes sizes = sizes_of(self);
   const std::size_t first = sizes.size() - dims;
   bool fits = true;
@@ -85,11 +85,11 @@ Sizes pooled_sizes(const RuleContext& ctx, std::size_t dims) {
 void add_pooled(RuleContext& ctx, Sizes sizes, at::ScalarType dtype, std::size_t dims,
                 bool volumes_follow = false) {
   const at::Tensor& self = ctx.tensor(0);
-  const bool follows = (dims == 2 || (dims == 3 && volumes_follow)) &&
-                       self.dim() == static_cast<int64_t>(dims) + 2;
-  ctx.add_result(fresh_in_format(
-      std::move(sizes), dtype, self.device(),
-      follows ? self.suggest_memory_format() : at::MemoryFormat::Contiguous));
+  const bool follows =
+      (dims == 2 || (dims == 3 && volumes_follow)) && self.dim() == static_cast<int64_t>(dims) + 2;
+  ctx.add_result(
+      fresh_in_format(std::move(sizes), dtype, self.device(),
+                      follows ? self.suggest_memory_format() : at::MemoryFormat::Contiguous));
 }
 
 template <std::size_t kDims>
@@ -110,8 +110,7 @@ Sizes adaptive_sizes(const RuleContext& ctx) {
   Sizes sizes = sizes_of(self);
   const std::size_t dims = asked.size();
   TORCH_CHECK(sizes.size() == dims + 1 || sizes.size() == dims + 2, short_name(ctx),
-              "(): Expected ", dims + 1, "D or ", dims + 2, "D tensor, but got ",
-              self.sym_sizes());
+              "(): Expected ", dims + 1, "D or ", dims + 2, "D tensor, but got ", self.sym_sizes());
   for (std::size_t i = 0; i < dims; ++i) sizes[sizes.size() - dims + i] = asked[i];
   return sizes;
 }
@@ -130,9 +129,9 @@ void adaptive_max_pool(RuleContext& ctx) {
 // The gradient of a pooled input: (grad_output, self, ...).
 void pool_backward(RuleContext& ctx) {
   const at::Tensor& self = ctx.tensor(1);
-  ctx.add_result(fresh_in_format(sizes_of(self), self.scalar_type(), self.device(),
-                                 self.dim() == 4 ? self.suggest_memory_format()
-                                                 : at::MemoryFormat::Contiguous));
+  ctx.add_result(fresh_in_format(
+      sizes_of(self), self.scalar_type(), self.device(),
+      self.dim() == 4 ? self.suggest_memory_format() : at::MemoryFormat::Contiguous));
 }
 
 // aten.max_unpool2d, max_unpool3d, fractional pools: the last sizes are given.
@@ -142,9 +141,9 @@ void unpool(RuleContext& ctx) {
   Sizes sizes = sizes_of(self);
   for (std::size_t i = 0; i < asked.size(); ++i) sizes[sizes.size() - asked.size() + i] = asked[i];
   const bool images = self.dim() == 4 && asked.size() == 2;
-  ctx.add_result(fresh_in_format(std::move(sizes), self.scalar_type(), self.device(),
-                                 images ? self.suggest_memory_format()
-                                        : at::MemoryFormat::Contiguous));
+  ctx.add_result(
+      fresh_in_format(std::move(sizes), self.scalar_type(), self.device(),
+                      images ? self.suggest_memory_format() : at::MemoryFormat::Contiguous));
 }
 
 void fractional_max_pool(RuleContext& ctx) {
@@ -164,17 +163,18 @@ void im2col(RuleContext& ctx) {
   const at::Tensor& self = ctx.tensor(0);
   const Windows w = windows(ctx, 2);
   const bool batched = self.dim() == 4;
-  TORCH_CHECK(batched || self.dim() == 3, "Expected 3D or 4D (batch mode) tensor with possibly 0 "
+  TORCH_CHECK(batched || self.dim() == 3,
+              "Expected 3D or 4D (batch mode) tensor with possibly 0 "
               "batch size and other non-zero dimensions for input, but got: ",
               self.sym_sizes());
   const int64_t first = batched ? 1 : 0;
   c10::SymInt count = 1;
   for (std::size_t i = 0; i < 2; ++i) {
     const int64_t reach = w.dilation[i] * (w.kernel[i] - 1) + 1;
-    count *= floor_div(self.sym_size(first + 1 + static_cast<int64_t>(i)) + 2 * w.padding[i] -
-                           reach,
-                       w.stride[i]) +
-             1;
+    count *=
+        floor_div(self.sym_size(first + 1 + static_cast<int64_t>(i)) + 2 * w.padding[i] - reach,
+                  w.stride[i]) +
+        1;
   }
   Sizes sizes;
   if (batched) sizes.push_back(self.sym_size(0));

@@ -96,15 +96,14 @@ void pixel_shuffle(RuleContext& ctx) {
     ctx.add_result(std::move(result));
     return;
   }
-  ctx.add_result(fresh_in_format(std::move(sizes), self.scalar_type(), self.device(),
-                                 self.dim() == 4 ? self.suggest_memory_format()
-                                                 : at::MemoryFormat::Contiguous));
+  ctx.add_result(fresh_in_format(
+      std::move(sizes), self.scalar_type(), self.device(),
+      self.dim() == 4 ? self.suggest_memory_format() : at::MemoryFormat::Contiguous));
 }
 
 constexpr NamedRule kRules[] = {
-    {"affine_grid", affine_grid}, {"grid_sampler", grid_sampler},
-    {"pixel_shuffle", pixel_shuffle}, {"upsample", upsample},
-    {"upsample_vec", upsample_vec},
+    {"affine_grid", affine_grid}, {"grid_sampler", grid_sampler}, {"pixel_shuffle", pixel_shuffle},
+    {"upsample", upsample},       {"upsample_vec", upsample_vec},
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Shape rules: result metadata of an ATen op from its boxed arguments, symbolic sizes included, without
-// running any kernel. The op table names each op's rule. A rule raises (TORCH_CHECK) what eager raises for bad
-// arguments, with eager's text, and gives the strides that eager gives.
+// Shape rules: result metadata of an ATen op from its boxed arguments, symbolic sizes included,
+// without running any kernel. The op table names each op's rule. A rule raises (TORCH_CHECK) what
+// eager raises for bad arguments, with eager's text, and gives the strides that eager gives.
 #pragma once
 
 #include <stdexcept>
@@ -21,8 +21,8 @@ struct ResultMeta {
   c10::SymInt storage_offset = 0;
   at::ScalarType dtype = at::kFloat;
   c10::Device device{c10::kCPU};
-  int alias_of = -1;        // index of the tensor argument whose storage the result shares; -1: fresh
-  bool undefined = false;   // an undefined tensor
+  int alias_of = -1;  // index of the tensor argument whose storage the result shares; -1: fresh
+  bool undefined = false;  // an undefined tensor
 };
 
 // Raised by a rule whose result's size depends on the data, as indexing with a mask.
@@ -39,8 +39,12 @@ class RuleContext {
   const c10::FunctionSchema& schema() const { return schema_; }
   std::size_t num_args() const { return args_.size(); }
   const c10::IValue& arg(std::size_t i) const { return args_[i]; }
-  const at::Tensor& tensor(std::size_t i) const { return args_[i].toTensor(); }  // sym_sizes() and so on are the fake's
-  bool has_tensor(std::size_t i) const { return args_[i].isTensor() && args_[i].toTensor().defined(); }
+  const at::Tensor& tensor(std::size_t i) const {
+    return args_[i].toTensor();
+  }  // sym_sizes() and so on are the fake's
+  bool has_tensor(std::size_t i) const {
+    return args_[i].isTensor() && args_[i].toTensor().defined();
+  }
 
   // One call per result in the order of the schema's returns, Tensor[] returns flattened.
   void add_result(ResultMeta result) { results_.push_back(std::move(result)); }

@@ -77,9 +77,9 @@ void view_dtype(RuleContext& ctx) {
   if (from != to) {
     TORCH_CHECK(self.dim() != 0, "self.dim() cannot be 0 to view ", self.scalar_type(), " as ",
                 dtype, " (different element sizes)");
-    TORCH_CHECK(is_value(strides.back(), 1),
-                "self.stride(-1) must be 1 to view ", self.scalar_type(), " as ", dtype,
-                " (different element sizes), but got ", strides.back());
+    TORCH_CHECK(is_value(strides.back(), 1), "self.stride(-1) must be 1 to view ",
+                self.scalar_type(), " as ", dtype, " (different element sizes), but got ",
+                strides.back());
     const bool shrinks = from > to;
     const int64_t ratio = shrinks ? from / to : to / from;
     for (std::size_t i = 0; i + 1 < strides.size(); ++i) {
@@ -162,8 +162,7 @@ void expand(RuleContext& ctx) {
   for (int64_t i = static_cast<int64_t>(sizes.size()) - 1; i >= 0; --i) {
     const int64_t at = i - offset;
     c10::SymInt size = at >= 0 ? old_sizes[at] : c10::SymInt(1);
-    c10::SymInt stride = at >= 0 ? old_strides[at]
-                                 : c10::SymInt(sizes[i + 1] * strides[i + 1]);
+    c10::SymInt stride = at >= 0 ? old_strides[at] : c10::SymInt(sizes[i + 1] * strides[i + 1]);
     if (is_value(sizes[i], -1)) {
       TORCH_CHECK(at >= 0, "The expanded size of the tensor (", sizes[i],
                   ") isn't allowed in a leading, non-existing dimension ", i);
@@ -227,9 +226,8 @@ void select(RuleContext& ctx) {
   Sizes strides = strides_of(self);
   c10::SymInt index = as_symint(ctx.arg(2));
   const c10::SymInt& size = sizes[dim];
-  TORCH_CHECK_INDEX(size > index && (index >= 0 || index + size >= 0),
-                    "select(): index ", index, " out of range for tensor of size ",
-                    self.sym_sizes(), " at dimension ", dim);
+  TORCH_CHECK_INDEX(size > index && (index >= 0 || index + size >= 0), "select(): index ", index,
+                    " out of range for tensor of size ", self.sym_sizes(), " at dimension ", dim);
   if (index < 0) index += size;
   c10::SymInt offset = self.sym_storage_offset();
   if (!is_value(index, 0)) offset += index * strides[dim];
@@ -278,25 +276,18 @@ void as_strided(RuleContext& ctx) {
   const at::Tensor& self = ctx.tensor(0);
   Sizes sizes = as_sizes(ctx.arg(1));
   Sizes strides = as_sizes(ctx.arg(2));
-  TORCH_CHECK(sizes.size() == strides.size(),
-              "mismatch in length of strides and shape");
+  TORCH_CHECK(sizes.size() == strides.size(), "mismatch in length of strides and shape");
   ctx.add_result(view_of(self, std::move(sizes), std::move(strides),
                          or_else(ctx.arg(3), self.sym_storage_offset())));
 }
 
 constexpr NamedRule kRules[] = {
-    {"alias", alias},
-    {"as_strided", as_strided},
-    {"expand", expand},
-    {"permute", permute},
-    {"select", select},
-    {"slice", slice},
-    {"squeeze", squeeze},
-    {"t", t},
-    {"transpose", transpose},
-    {"unsafe_view", unsafe_view},
-    {"unsqueeze", unsqueeze},
-    {"view", view},
+    {"alias", alias},           {"as_strided", as_strided},
+    {"expand", expand},         {"permute", permute},
+    {"select", select},         {"slice", slice},
+    {"squeeze", squeeze},       {"t", t},
+    {"transpose", transpose},   {"unsafe_view", unsafe_view},
+    {"unsqueeze", unsqueeze},   {"view", view},
     {"view_dtype", view_dtype},
 };
 

@@ -7,7 +7,8 @@
 namespace triptych::normalize {
 namespace {
 
-// The part of `self` along `dim`; `fresh_storage` for the unsafe_* ops, whose schemas alias nothing.
+// The part of `self` along `dim`; `fresh_storage` for the unsafe_* ops, whose schemas alias
+// nothing.
 void add_part(RuleContext& ctx, int64_t dim, const c10::SymInt& start, c10::SymInt length,
               bool fresh_storage) {
   const at::Tensor& self = ctx.tensor(0);
@@ -35,7 +36,8 @@ void split_pieces(RuleContext& ctx, bool fresh_storage) {
   TORCH_CHECK(piece > 0 || is_value(size, 0),
               "split_size can only be 0 if dimension size is 0, but got dimension size of ", size);
   // The number of pieces is the program's structure, so it is fixed here.
-  const c10::SymInt symbolic_count = is_value(piece, 0) ? c10::SymInt(1) : (size + piece - 1) / piece;
+  const c10::SymInt symbolic_count =
+      is_value(piece, 0) ? c10::SymInt(1) : (size + piece - 1) / piece;
   const int64_t count = std::max<int64_t>(1, symbolic_count.guard_int(__FILE__, __LINE__));
   for (int64_t i = 0; i < count; ++i) {
     const c10::SymInt start = piece * i;
@@ -62,8 +64,8 @@ void split_sized(RuleContext& ctx, bool fresh_storage) {
   }
   TORCH_CHECK(equal(start, self.sym_size(dim)),
               "split_with_sizes expects split_sizes to sum exactly to ", self.sym_size(dim),
-              " (input tensor's size at dimension ", dim, "), but got split_sizes=",
-              SizesRef(pieces));
+              " (input tensor's size at dimension ", dim,
+              "), but got split_sizes=", SizesRef(pieces));
 }
 
 void split_with_sizes(RuleContext& ctx) { split_sized(ctx, false); }
@@ -98,8 +100,8 @@ void diagonal(RuleContext& ctx) {
   if (length < 0) length = 0;
   result.storage_offset = self.sym_storage_offset();
   if (!is_value(length, 0)) {
-    result.storage_offset += offset >= 0 ? result.strides[dim2] * offset
-                                         : result.strides[dim1] * -offset;
+    result.storage_offset +=
+        offset >= 0 ? result.strides[dim2] * offset : result.strides[dim1] * -offset;
   }
   const c10::SymInt stride = result.strides[dim1] + result.strides[dim2];
   for (const int64_t dim : {std::max(dim1, dim2), std::min(dim1, dim2)}) {

@@ -174,7 +174,11 @@ void Trace::run_meta_kernel(OpEntry& op, const Scan& found, c10::ArrayRef<c10::I
     } else {
       ++counters_.by_python_meta;
       ++counters_.python_meta_ops[op.name];
-      op.handle.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::Meta), &inner);
+      try {
+        op.handle.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::Meta), &inner);
+      } catch (const c10::NotImplementedError&) {
+        throw Unsupported(unsupported("normalize.no_meta", op.name + " has no shape rule and no Meta kernel"));
+      }
     }
   }
   for (const c10::IValue& value : inner) {

@@ -3,7 +3,7 @@
 #include <ATen/FunctionalTensorWrapper.h>
 #include <ATen/ops/_local_scalar_dense.h>
 
-#include "normalize/tracer/batch_norm.h"
+#include "normalize/tracer/composites.h"
 #include "normalize/tracer/trace_key.h"
 #include "normalize/unsupported.h"
 #include "support/check.h"
@@ -35,7 +35,7 @@ Status register_trace_fallback() {
   static auto* handle = new c10::RegistrationHandleRAII(dispatcher.registerFallback(
       trace_key(), c10::KernelFunction::makeFromBoxedFunction<&boxed_fallback>(), "triptych tracer"));
   static_cast<void>(handle);
-  register_batch_norm_functionalization();
+  register_composites();
   registered = true;
   return Unit{};
 }
