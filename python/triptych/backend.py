@@ -50,6 +50,8 @@ class GraphCompiler:
             node.op not in ("placeholder", "output", "get_attr") for node in gm.graph.nodes
         )
         self.record = reports.new_record(gm, captured_nodes)
+        # An integer may differ at each call, also where a variant was made for one value of it.
+        self.varies = not all(isinstance(value, torch.Tensor) for value in example_inputs)
         self.runs: list[
             Callable[..., Any]
         ] = []  # one per variant; the last may be the graph itself
@@ -67,7 +69,8 @@ class GraphCompiler:
             return self.gm.forward
         self.runs.append(variant.run)
         # Dynamo guards what is static; symbolic sizes and overlapping memory are checked here.
-        return self.call if variant.has_guards or variant.mutates else variant.run
+        checked = self.varies or variant.has_guards or variant.mutates
+        return self.call if checked else variant.run
 
     def call(self, *inputs: Any) -> Any:
         """Runs the first variant that these inputs fit, or compiles one for them."""
@@ -108,6 +111,10 @@ class GraphCompiler:
             if not isinstance(value, torch.Tensor | torch.SymInt) and type(value) is not int:
                 message = f"an input of type {type(value).__name__}"
                 return Fallback("graph", "backend.input_kind", message, first_location(self.gm))
+        tensors = [id(value) for value in inputs if isinstance(value, torch.Tensor)]
+        if len(set(tensors)) < len(tensors):
+            message = "one tensor is given for two inputs of a graph that tells them apart"
+            return Fallback("graph", "backend.repeated_input", message, first_location(self.gm))
         if needs_gradients(self.gm, inputs):
             reports.warn_once(
                 "gradients",

@@ -1,5 +1,5 @@
-"""The devices that code is generated for: each is an entry that names its traits, writers, toolchains
-and launcher. The CPU is registered the way a plug-in registers its own.
+"""The devices that code is generated for: each is an entry that names its traits, writers,
+toolchains and launcher. The CPU is registered the way a plug-in registers its own.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ def register_device(
 ) -> None:
     """Adds a device, or one more writer to a device that is known.
 
-    `traits` is a `_C.Traits` or a function that returns one. `writer` is a `_C.Writer`, or an object
-    with a `language` and `write(kernels, traits)` that returns text, or text and the names of the
-    kernels' functions in it. `toolchain(text, entries, externals, options)` returns a `Library` of C
-    functions (see `toolchains`) or, for a device with a launcher, one object per kernel;
-    `launcher(kernel, compiled, buffers, symbols)` then runs a kernel: `buffers` are 1-d tensors over
-    what the kernel reaches, `symbols` the values of its size symbols.
+    `traits` is a `_C.Traits` or a function that returns one. `writer` is a `_C.Writer`, or an
+    object with a `language` and `write(kernels, traits)` that returns text, or text and the names
+    of the kernels' functions in it. `toolchain(text, entries, externals, options)` returns a
+    `Library` of C functions (see `toolchains`) or, for a device with a launcher, one object per
+    kernel; `launcher(kernel, compiled, buffers, symbols)` then runs a kernel: `buffers` are 1-d
+    tensors over what the kernel reaches, `symbols` the values of its size symbols.
     """
     device = _devices.get(name)
     if device is None:

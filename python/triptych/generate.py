@@ -15,9 +15,9 @@ OPTIONS = {"fuse": True, "eager_rounding": False, "reuse_memory": True, "strict"
 class Generated:
     """A generated program: call it with the graph's inputs; it returns a tuple of the outputs.
 
-    Every form on the way can be looked at: `lowered`, `fused`, `mapped` (loop trees), `text` (in the
-    writer's language), `memory_plan`, `program`. `run` is the callable itself, without
-    this object's own Python call around it. Results never require grad.
+    Every form on the way can be looked at: `lowered`, `fused`, `mapped` (loop trees), `text` (in
+    the writer's language), `memory_plan`, `program`. `run` is the callable itself, without this
+    object's own Python call around it. Results never require grad.
     """
 
     def __init__(

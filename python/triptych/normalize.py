@@ -35,7 +35,7 @@ def normalize(
     `what` is a callable or an nn.Module (traced without guards), a torch.fx.GraphModule, an
     ExportedProgram, or a Graph. `example_inputs` are the positional arguments: real tensors,
     integers, and nested containers of these; the flattened tensors are the graph's inputs.
-    `decompositions` maps ops to functions that replace them; `keep` names ops that stay as they are.
+    `decompositions` maps ops to functions that replace them; `keep` names ops that stay.
     """
     return normalize_with_report(what, example_inputs, decompositions, keep)[0]
 
@@ -46,12 +46,14 @@ def normalize_with_report(
     decompositions: Table | None = None,
     keep: Iterable[Any] = (),
     symbols: Symbols | None = None,
+    specialize: bool = False,
 ) -> tuple[_C.Graph, dict[str, Any]]:
     """The same, with counts of what the tracer did (see docs/normalize.md).
 
     `symbols` names the sizes that stay symbolic: {(flattened input, dimension): name}; an integer
-    input has dimension 0.
+    input has dimension 0. With `specialize` nothing does, whatever the graph module says.
     """
+    chosen = None if specialize else symbols or {}
     args = example_inputs if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
     request: dict[str, Any] = {"keep": {str(op) for op in keep}}
     if decompositions:
@@ -59,11 +61,11 @@ def normalize_with_report(
     if isinstance(what, torch.export.ExportedProgram):
         what = what.module()
     if isinstance(what, torch.fx.GraphModule):
-        return _trace_graph_module(what, args, request, symbols or {})
+        return _trace_graph_module(what, args, request, chosen)
     if isinstance(what, _C.Graph):
         raise errors.UnsupportedError("a Graph cannot be normalized again yet", "normalize.graph")
     if callable(what):
-        return _trace_callable(what, args, request, symbols or {})
+        return _trace_callable(what, args, request, chosen)
     raise errors.UserError(
         f"normalize takes a callable, a module, a graph module, an exported program or a graph, "
         f"not {type(what).__name__}"
@@ -71,7 +73,7 @@ def normalize_with_report(
 
 
 def _trace_graph_module(
-    gm: GraphModule, args: Sequence[Any], request: dict[str, Any], symbols: Symbols
+    gm: GraphModule, args: Sequence[Any], request: dict[str, Any], symbols: Symbols | None
 ) -> tuple[_C.Graph, dict[str, Any]]:
     lines = NodeLines(gm)
     placeholders = [node for node in gm.graph.nodes if node.op == "placeholder"]
@@ -80,7 +82,10 @@ def _trace_graph_module(
 
 
 def _trace_callable(
-    function: Callable[..., Any], args: Sequence[Any], request: dict[str, Any], symbols: Symbols
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    request: dict[str, Any],
+    symbols: Symbols | None,
 ) -> tuple[_C.Graph, dict[str, Any]]:
     request.update(is_library_file=is_library_file)
     module = function if isinstance(function, torch.nn.Module) else None
@@ -92,7 +97,7 @@ def _trace(
     args: Sequence[Any],
     module: torch.nn.Module | None,
     request: dict[str, Any],
-    symbols: Symbols,
+    symbols: Symbols | None,
     placeholders: Sequence[Any] = (),
 ) -> tuple[_C.Graph, dict[str, Any]]:
     """Traces function(*args), with the module's parameters and buffers as further inputs."""
@@ -102,7 +107,9 @@ def _trace(
     state = ModuleState(module, inputs)
 
     def program(*traced: Any) -> list[Any]:
-        flat = [leaf if at is None else traced[at] for leaf, at in zip(leaves, positions, strict=True)]
+        flat = [
+            leaf if at is None else traced[at] for leaf, at in zip(leaves, positions, strict=True)
+        ]
         with state.replaced_by(traced):
             return pytree.tree_leaves(
                 function(*pytree.tree_unflatten(flat, structure)), is_leaf=lambda x: x is None
@@ -113,7 +120,10 @@ def _trace(
 
 
 def _add_leaves(
-    leaves: Sequence[Any], placeholders: Sequence[Any], given: Symbols, inputs: list[InputSpec]
+    leaves: Sequence[Any],
+    placeholders: Sequence[Any],
+    given: Symbols | None,
+    inputs: list[InputSpec],
 ) -> list[int | None]:
     """Adds tensors and symbolic integers to the inputs; says for each leaf which input it is.
 
@@ -125,7 +135,10 @@ def _add_leaves(
     for i, leaf in enumerate(leaves):
         node = placeholders[i] if named else None
         name = node.name if node is not None else f"arg{i}"
-        symbols = [(dim, symbol) for (at, dim), symbol in given.items() if at == i] or _symbols(node)
+        symbols: list[tuple[int, str]] = []
+        if given is not None:
+            symbols = [(dim, symbol) for (at, dim), symbol in given.items() if at == i]
+            symbols = symbols or _symbols(node)
         kind = "user"
         if isinstance(leaf, torch.Tensor):
             if id(leaf) in seen:
@@ -134,7 +147,7 @@ def _add_leaves(
             seen[id(leaf)] = len(inputs)
             kind = "parameter" if isinstance(leaf, torch.nn.Parameter) else "user"
         elif isinstance(leaf, torch.SymInt):
-            symbols = [(0, _identifier(str(leaf)))]
+            symbols = [] if given is None else [(0, _identifier(str(leaf)))]
             leaf = _hint(leaf)
         elif type(leaf) is not int or not (symbols or named):
             positions.append(None)

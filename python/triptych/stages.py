@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from . import captured, dump, reports
+import torch
+
+from . import captured, dump, errors, reports
 from .options import Options
 
 if TYPE_CHECKING:
@@ -20,13 +22,12 @@ def compile_graph(
 ) -> Variant:
     """One compiled variant of the graph. Raises the errors of triptych.errors."""
     from .generate import generate
-    from .normalize import normalize
 
     reports.count("variants")
     out = dump.Folder(options.dump, record.name)
     out.write("captured", lambda: captured.captured_text(gm))
     with record.timed("normalize"):
-        graph = normalize(gm, inputs)
+        graph = normalize(gm, inputs, record)
         graph = run_passes(graph, out)
     record.normalized = graph
     with record.timed("generate"):
@@ -42,6 +43,25 @@ def compile_graph(
     dump.write_generated(out, generated)
     run = with_calling_convention(gm, generated.run, graph)
     return Variant(run, generated.has_guards, bool(graph.mutations))
+
+
+def normalize(gm: GraphModule, inputs: Sequence[Any], record: reports.GraphRecord) -> _C.Graph:
+    """With symbolic sizes where that works, else for these sizes alone, counted."""
+    from .normalize import normalize_with_report
+
+    if all(isinstance(value, torch.Tensor) for value in inputs):
+        return normalize_with_report(gm, inputs)[0]
+    try:
+        return normalize_with_report(gm, inputs)[0]
+    except errors.InternalError:
+        raise
+    except (errors.UnsupportedError, NotImplementedError, RuntimeError) as error:
+        graph, _ = normalize_with_report(gm, inputs, specialize=True)
+        code = getattr(error, "code", "") or "normalize.symbolic"
+        message = f"compiled for these sizes only: {str(error).splitlines()[0]}"
+        record.fallbacks.append(reports.Fallback("sizes", code, message))
+        reports.count(f"specialized.{code}")
+        return graph
 
 
 def run_passes(graph: _C.Graph, out: dump.Folder) -> _C.Graph:
