@@ -153,19 +153,20 @@ void Frame::prepare_slot(SlotIndex index) {
   }
   // In the arena, or a view of what is there, or of a constant.
   const SlotLayout& root = layout_.slots[slot.root];
-  std::int64_t offset = integer(slot.distance);
+  const std::int64_t distance = integer(slot.distance);
+  std::int64_t start = 0;  // bytes from the storage's beginning to the root
   c10::Storage storage = arena_;
   if (root.storage == Storage::kConstant) {
-    storage = tensors_[slot.root].storage();
-    offset += tensors_[slot.root].storage_offset();
-    data_[index] = data_[slot.root] + integer(slot.distance) * slot.item_bytes;
+    const at::Tensor& constant = tensors_[slot.root];
+    storage = constant.storage();
+    start = constant.storage_offset() * root.item_bytes;
+    data_[index] = data_[slot.root] + distance;
   } else {
-    const std::int64_t start = integer(root.arena_offset);
-    offset += start / slot.item_bytes;
-    data_[index] = static_cast<char*>(arena_ ? arena_.mutable_data() : nullptr) + start +
-                   integer(slot.distance) * slot.item_bytes;
+    start = integer(root.arena_offset);
+    data_[index] = static_cast<char*>(arena_ ? arena_.mutable_data() : nullptr) + start + distance;
     if (!arena_) storage = nothing_;  // only empty tensors live there
   }
+  const std::int64_t offset = (start + distance) / slot.item_bytes;
   if (slot.as_tensor) {
     tensors_[index] = tensor_over(std::move(storage), keys_of(slot.device), slot.dtype,
                                   integers(slot.sizes), integers(slot.strides), offset);
@@ -205,11 +206,11 @@ void Frame::bind_views(const SlotLayout& root, const at::Tensor& tensor) {
   for (const SlotIndex index : root.views) {
     const SlotLayout& view = layout_.slots[index];
     const std::int64_t distance = integer(view.distance);
-    data_[index] = data_[view.root] + distance * view.item_bytes;
+    data_[index] = data_[view.root] + distance;
     if (!view.as_tensor) continue;
     c10::TensorImpl* impl = tensors_[index].unsafeGetTensorImpl();
     impl->set_storage_keep_dtype(tensor.storage());
-    impl->set_storage_offset(tensor.storage_offset() + distance);
+    impl->set_storage_offset((tensor.storage_offset() * root.item_bytes + distance) / view.item_bytes);
   }
 }
 
@@ -252,7 +253,9 @@ void Frame::clear() noexcept {
 
 at::Tensor Frame::view_of(const at::Tensor& base, const SlotLayout& slot) const {
   return tensor_over(base.storage(), base.key_set(), slot.dtype, integers(slot.sizes),
-                     integers(slot.strides), base.storage_offset() + integer(slot.distance));
+                     integers(slot.strides),
+                     (base.storage_offset() * static_cast<std::int64_t>(base.itemsize()) + integer(slot.distance)) /
+                         slot.item_bytes);
 }
 
 double Frame::nanoseconds(const LaunchLayout& launch) const {

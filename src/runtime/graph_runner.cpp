@@ -10,6 +10,7 @@
 #include "runtime/errors.h"
 #include "runtime/external_op.h"
 #include "runtime/symbol_binding.h"
+#include "torch_types/torch_types.h"
 
 namespace triptych::runtime {
 
@@ -124,6 +125,9 @@ class GraphRunner {
 
   // The base may stand at another offset than when it was traced: the view keeps its distance to it.
   IValue view(const IValue& base, const ir::SymExpr& base_offset, const ir::TensorType& type) const {
+    if (base.toTensor().scalar_type() != to_torch(type.dtype)) {
+      fail(unsupported("runtime.view_dtype", "an output that is a view of another dtype"));
+    }
     const std::int64_t distance = evaluate(type.storage_offset - base_offset, symbols_);
     return base.toTensor().as_strided(integers(type.sizes), integers(type.strides),
                                       base.toTensor().storage_offset() + distance);

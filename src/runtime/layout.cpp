@@ -68,6 +68,7 @@ class Builder {
   void find_views();
   void add_formulas(const ir::Argument& argument);
   std::vector<SlotIndex> first_writes(const std::vector<plan::SlotId>& slots);
+  ir::DType dtype_of_base(const ir::Output& output) const;  // of the memory that the output shows
   const SymExpr& offset_of_output(const ir::Output& output) const;
 
   Layout& out_;
@@ -97,8 +98,9 @@ void Builder::add(const Slot& slot) {
   if (slot.storage == Storage::kArena) out_.device = layout.device;
   if (slot.storage == Storage::kView) {
     layout.root = out_.slots[slot.base.value].root;
-    const SymExpr& root_offset = program_.slots[plan::SlotId{layout.root}].type.storage_offset;
-    layout.distance = place(slot.type.storage_offset - root_offset);
+    const ir::TensorType& root = program_.slots[plan::SlotId{layout.root}].type;
+    layout.distance = place(slot.type.storage_offset * SymExpr(layout.item_bytes) -
+                            root.storage_offset * SymExpr(ir::dtype_bytes(root.dtype)));
   }
   const Storage root = layout.root < out_.slots.size() ? out_.slots[layout.root].storage : slot.storage;
   layout.per_call = root == Storage::kInput || root == Storage::kOutput || root == Storage::kExternal;
@@ -193,6 +195,15 @@ const SymExpr& Builder::offset_of_output(const ir::Output& output) const {
   }
 }
 
+ir::DType Builder::dtype_of_base(const ir::Output& output) const {
+  using Kind = ir::Output::Kind;
+  if (output.kind == Kind::kInput || output.kind == Kind::kViewOfInput) {
+    return program_.slots[plan::SlotId{output.index}].type.dtype;
+  }
+  if (output.kind == Kind::kFresh) return program_.slots[plan::SlotId{output.value.value}].type.dtype;
+  return dtype_of_base(program_.outputs[output.index]);
+}
+
 void Builder::add_signature() {
   using Kind = ir::Output::Kind;
   for (const ir::Output& output : program_.outputs) {
@@ -204,6 +215,9 @@ void Builder::add_signature() {
       const SymExpr& base = output.kind == Kind::kViewOfInput
                                 ? program_.slots[plan::SlotId{output.index}].type.storage_offset
                                 : offset_of_output(program_.outputs[output.index]);
+      if (output.view.dtype != dtype_of_base(output)) {
+        fail(unsupported("runtime.view_dtype", "an output that is a view of another dtype"));
+      }
       view = {places(output.view.sizes), places(output.view.strides),
               place(output.view.storage_offset - base)};
     } else if (const auto* expr = output.literal.get_if<SymExpr>()) {

@@ -40,7 +40,7 @@ struct SlotLayout {
   std::int64_t item_bytes = 1;
   std::vector<Place> sizes, strides;
   Place bytes = 0, arena_offset = 0, scalar = 0;
-  Place distance = 0;              // elements from the root's first element (views)
+  Place distance = 0;              // bytes from the root's first element (views)
   SlotIndex root = 0;              // itself unless a view
   std::vector<SlotIndex> views;    // per-call views of this root
 };

@@ -453,3 +453,19 @@ def test_prepared_in_inference_mode_used_outside() -> None:
     with torch.inference_mode():
         expected = program(x, 5)[0].clone()
     torch.testing.assert_close(program(x, 5)[0], expected)
+
+
+def test_view_of_another_dtype_at_an_offset() -> None:
+    text = """graph real normalized {
+  %x: c64[4] offset=3 = input.user("x")
+  %v: f32[4, 2] offset=6 = aten.view_as_real.default(%x)
+  %s: f32[4, 2] = aten.cumsum.default(%v, 0)
+  %y: f32[4, 2] = aten.neg.default(%v)
+  output %y
+  output %s
+}
+"""
+    x = torch.randn(9, dtype=torch.complex64)[3:7]
+    y, s = program_of(text)(x)
+    torch.testing.assert_close(y, -torch.view_as_real(x))
+    torch.testing.assert_close(s, torch.view_as_real(x).cumsum(0))
