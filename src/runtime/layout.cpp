@@ -137,7 +137,9 @@ void Builder::add(const plan::LaunchStep& step) {
   const mapping::LaunchInfo info = mapping::launch_info(kernel);
   layout.extent = place(info.parallel_extent.substitute(rename));
   layout.scratch = place(info.scratch_bytes.substitute(rename));
-  layout.picoseconds = place(info.iteration_cost_ps.substitute(rename));
+  // An inner loop's extent may depend on an outer loop's variable; any value of it does for an estimate.
+  layout.picoseconds = place(info.iteration_cost_ps.substitute(
+      [&](ir::Symbol symbol) { return rename(symbol).value_or(SymExpr(1)); }));
   layout.chunk_multiple = info.chunk_multiple;
   out_.steps.emplace_back(std::move(layout));
 }
