@@ -75,7 +75,7 @@ double run_scalar(const std::string& expression, double x, double y = 0) {
 }  // namespace
 
 TEST_CASE("printing and parsing are inverse") {
-  for (const std::string text : {
+  for (const std::string& text : {
            std::string(kSoftmax),
            std::string("kernel m(in %x: bf16[64], in %i: i64[8], out %y: f32[8], workspace %w: f64[4]) {\n"
                        "  v0 = const -inf : f64\n  v1 = const nan : f32\n  v2 = const 1e-05 : f32\n"
