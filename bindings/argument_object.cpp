@@ -17,7 +17,8 @@ PyObject* argument_object(const ir::Argument& argument, std::int64_t symbolic) {
     return PyUnicode_FromStringAndSize(value->data(), static_cast<Py_ssize_t>(value->size()));
   }
   if (const auto* value = argument.get_if<ir::DType>()) return dtype_object(to_torch(*value));
-  if (argument.is<ir::SymExpr>() || argument.is<ir::ValueId>()) return PyLong_FromLongLong(symbolic);
+  if (argument.is<ir::SymExpr>() || argument.is<ir::ValueId>())
+    return PyLong_FromLongLong(symbolic);
   PyErr_SetString(PyExc_NotImplementedError, "an output of this kind has no Python form yet");
   return nullptr;
 }

@@ -46,8 +46,9 @@ nb::dict describe(const normalize::NormalizeReport& report) {
 
 PyObject* or_null(nb::handle object) { return object.is_none() ? nullptr : object.ptr(); }
 
-nb::tuple trace(nb::callable function, nb::list inputs, const std::string& name, const std::set<std::string>& keep,
-                nb::object caller_table, nb::object default_table, nb::object resolve, nb::object graph_code,
+nb::tuple trace(nb::callable function, nb::list inputs, const std::string& name,
+                const std::set<std::string>& keep, nb::object caller_table,
+                nb::object default_table, nb::object resolve, nb::object graph_code,
                 nb::object is_library_file) {
   normalize::NormalizeRequest request;
   request.name = name;
@@ -63,7 +64,8 @@ nb::tuple trace(nb::callable function, nb::list inputs, const std::string& name,
   python_bridge::PythonRunner runner(program);
   normalize::NormalizeReport report;
   try {
-    auto graph = std::make_shared<ir::Graph>(unwrap(normalize::normalize(request, runner, &report)));
+    auto graph =
+        std::make_shared<ir::Graph>(unwrap(normalize::normalize(request, runner, &report)));
     return nb::make_tuple(graph, describe(report));
   } catch (const python_bridge::PythonErrorSet&) {
     throw nb::python_error();
@@ -78,7 +80,8 @@ void bind_normalize(nb::module_& module) {
              nb::arg("keep") = std::set<std::string>(), nb::arg("caller_table") = nb::none(),
              nb::arg("default_table") = nb::none(), nb::arg("resolve") = nb::none(),
              nb::arg("graph_code") = nb::none(), nb::arg("is_library_file") = nb::none(),
-             "Traces function(*inputs), which returns a flat sequence; inputs are (name, kind, example, symbols). "
+             "Traces function(*inputs), which returns a flat sequence; inputs are (name, kind, "
+             "example, symbols). "
              "Returns the graph and a report.");
 }
 

@@ -10,8 +10,8 @@
 #include "bindings.h"
 #include "exceptions.h"
 #include "program_object.h"
-#include "python_kernel.h"
 #include "python_bridge/tensors/tensor_conversion.h"
+#include "python_kernel.h"
 #include "runtime/executable.h"
 #include "runtime/graph_runner.h"
 #include "runtime/large_memory.h"
@@ -29,8 +29,9 @@ class Registry {
  public:
   void add(const std::shared_ptr<Executable>& executable) {
     const std::lock_guard lock(mutex_);
-    alive_.erase(std::remove_if(alive_.begin(), alive_.end(), [](const auto& w) { return w.expired(); }),
-                 alive_.end());
+    alive_.erase(
+        std::remove_if(alive_.begin(), alive_.end(), [](const auto& w) { return w.expired(); }),
+        alive_.end());
     alive_.push_back(executable);
   }
   template <class F>
@@ -52,15 +53,18 @@ Registry& registry() {
 }
 
 // An address of a C function, or whatever the device's launcher takes.
-std::vector<runtime::CompiledKernel> compiled_kernels(const plan::Program& program, const nb::list& compiled,
+std::vector<runtime::CompiledKernel> compiled_kernels(const plan::Program& program,
+                                                      const nb::list& compiled,
                                                       const nb::object& launcher) {
   std::vector<runtime::CompiledKernel> kernels;
   for (std::size_t i = 0; i < compiled.size(); ++i) {
     runtime::CompiledKernel kernel;
     if (launcher.is_none()) {
-      kernel.function = reinterpret_cast<runtime::KernelFunction>(nb::cast<std::uintptr_t>(compiled[i]));
+      kernel.function =
+          reinterpret_cast<runtime::KernelFunction>(nb::cast<std::uintptr_t>(compiled[i]));
     } else {
-      kernel.callable = make_python_kernel(program.kernels.at(i), launcher, nb::object(compiled[i]));
+      kernel.callable =
+          make_python_kernel(program.kernels.at(i), launcher, nb::object(compiled[i]));
     }
     kernels.push_back(std::move(kernel));
   }
@@ -76,7 +80,8 @@ std::shared_ptr<Executable> make_executable(const plan::Program& program, const 
 }
 
 std::vector<runtime::InputRef> inputs_of(const nb::object& sequence) {
-  const nb::object fast = nb::steal(PySequence_Fast(sequence.ptr(), "expected a sequence of inputs"));
+  const nb::object fast =
+      nb::steal(PySequence_Fast(sequence.ptr(), "expected a sequence of inputs"));
   if (!fast.is_valid()) throw nb::python_error();
   std::vector<runtime::InputRef> inputs;
   read_inputs(PySequence_Fast_ITEMS(fast.ptr()),
@@ -95,7 +100,8 @@ PyObject* value_object(const c10::IValue& value) {
 nb::tuple run_graph(const ir::Graph& graph, const nb::args& inputs) {
   std::vector<c10::IValue> values;
   for (const runtime::InputRef& input : inputs_of(inputs)) {
-    values.push_back(input.tensor != nullptr ? c10::IValue(*input.tensor) : c10::IValue(input.integer));
+    values.push_back(input.tensor != nullptr ? c10::IValue(*input.tensor)
+                                             : c10::IValue(input.integer));
   }
   std::vector<c10::IValue> results;
   {
@@ -128,15 +134,19 @@ void bind_runtime(nb::module_& module) {
   register_runtime_exceptions();
   bind_program_object(module);
   nb::class_<Executable>(module, "Executable")
-      .def("accepts",
-           [](Executable& self, const nb::object& inputs) { return self.accepts(inputs_of(inputs)); },
-           "Do inputs, symbols and guards fit? Nothing is run.")
+      .def(
+          "accepts",
+          [](Executable& self, const nb::object& inputs) {
+            return self.accepts(inputs_of(inputs));
+          },
+          "Do inputs, symbols and guards fit? Nothing is run.")
       .def("reset", &Executable::reset, "Drops memory that no running call is using.")
       .def_prop_ro("retained_bytes", &Executable::retained_bytes)
       .def_prop_ro("restrided_results", &Executable::restrided_results);
   module.def("make_executable", &make_executable, nb::arg("program"), nb::arg("compiled"),
              nb::arg("launcher").none() = nb::none(), nb::arg("strict") = false);
-  module.def("make_callable", &make_program_object, nb::arg("executable"), nb::arg("keep_alive").none());
+  module.def("make_callable", &make_program_object, nb::arg("executable"),
+             nb::arg("keep_alive").none());
   const nb::object graph = module.attr("Graph");
   nb::cpp_function_def(&run_graph, nb::scope(graph), nb::name("run"), nb::is_method(),
                        "Runs the graph node by node by ATen; returns a tuple.");

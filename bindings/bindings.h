@@ -1,4 +1,5 @@
-// The extension module: one bind_<area> per domain; no logic here, only conversion of types and errors.
+// The extension module: one bind_<area> per domain; no logic here, only conversion of types and
+// errors.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -49,7 +49,8 @@ void set_python_error() noexcept {
 }
 
 void register_runtime_exceptions() {
-  nb::register_exception_translator([](const std::exception_ptr& exception, void*) { translate(exception); });
+  nb::register_exception_translator(
+      [](const std::exception_ptr& exception, void*) { translate(exception); });
 }
 
 }  // namespace triptych::bindings

@@ -3,8 +3,8 @@
 
 namespace triptych::bindings {
 
-// Sets the Python error for the exception being handled: our own, torch's, nanobind's, standard ones. To be
-// called inside a catch block.
+// Sets the Python error for the exception being handled: our own, torch's, nanobind's, standard
+// ones. To be called inside a catch block.
 void set_python_error() noexcept;
 
 // Teaches nanobind's functions what the runtime throws.

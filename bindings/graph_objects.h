@@ -37,8 +37,8 @@ struct MutationView {
   const ir::Mutation& get() const { return graph->mutations().at(index); }
 };
 
-// Literals become Python's and torch's own objects (torch.float32, torch.device, slice, Ellipsis); values become
-// ValueView, symbolic integers SymExpr.
+// Literals become Python's and torch's own objects (torch.float32, torch.device, slice, Ellipsis);
+// values become ValueView, symbolic integers SymExpr.
 nanobind::object to_python(const GraphPtr& graph, const ir::Argument& argument);
 nanobind::object to_python(const GraphPtr& graph, ir::ValueId value);  // None when there is none
 nanobind::object to_python(const ir::SymExpr& e);  // an int when it is a constant

@@ -16,8 +16,7 @@ namespace {
 using OutputKind = ir::Output::Kind;
 
 struct ProgramObject {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   std::shared_ptr<runtime::Executable> executable;
   PyObject* keep_alive;
   std::vector<std::uint32_t> shown;  // outputs that are not hidden
@@ -29,7 +28,8 @@ constexpr runtime::WorkLock kGil = {
     [] { return static_cast<void*>(PyEval_SaveThread()); },
     [](void* state) { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); }};
 
-// What one thread needs to make a call, kept so that nothing is allocated. A nested call takes its own.
+// What one thread needs to make a call, kept so that nothing is allocated. A nested call takes its
+// own.
 struct CallBuffers {
   std::vector<runtime::InputRef> inputs;
   std::vector<at::Tensor> outputs;
@@ -45,9 +45,12 @@ PyObject* output_object(const ProgramObject& program, std::uint32_t index, PyObj
     output = &outputs[index];
   }
   switch (output->kind) {
-    case OutputKind::kInput: return Py_NewRef(args[output->index]);
-    case OutputKind::kLiteral: return argument_object(output->literal, call.literals[index]);
-    default: return wrap_tensor(call.outputs[index]);  // the same tensor gives the same object
+    case OutputKind::kInput:
+      return Py_NewRef(args[output->index]);
+    case OutputKind::kLiteral:
+      return argument_object(output->literal, call.literals[index]);
+    default:
+      return wrap_tensor(call.outputs[index]);  // the same tensor gives the same object
   }
 }
 
@@ -102,8 +105,9 @@ PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(deallocate)},
                        {Py_tp_doc, const_cast<char*>("A generated program: call it with tensors.")},
                        {0, nullptr}};
 
-PyType_Spec spec = {"triptych._C.Program", sizeof(ProgramObject), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+PyType_Spec spec = {
+    "triptych._C.Program", sizeof(ProgramObject), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
 
 }  // namespace
 
@@ -125,7 +129,8 @@ void read_inputs(PyObject* const* args, std::size_t count, std::vector<runtime::
   }
 }
 
-nb::object make_program_object(std::shared_ptr<runtime::Executable> executable, nb::object keep_alive) {
+nb::object make_program_object(std::shared_ptr<runtime::Executable> executable,
+                               nb::object keep_alive) {
   auto* program = reinterpret_cast<ProgramObject*>(program_type->tp_alloc(program_type, 0));
   if (program == nullptr) throw nb::python_error();
   program->vectorcall = vectorcall;

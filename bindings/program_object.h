@@ -1,4 +1,5 @@
-// The callable that runs a program: a type of its own, so that a call is one vectorcall and nothing else.
+// The callable that runs a program: a type of its own, so that a call is one vectorcall and nothing
+// else.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -9,7 +10,8 @@
 
 namespace triptych::bindings {
 
-// A callable over tensors and integers that returns a tuple. `keep_alive` owns the kernels' machine code.
+// A callable over tensors and integers that returns a tuple. `keep_alive` owns the kernels' machine
+// code.
 nanobind::object make_program_object(std::shared_ptr<runtime::Executable> executable,
                                      nanobind::object keep_alive);
 

@@ -28,8 +28,8 @@ class PythonKernel : public runtime::KernelCallable {
     std::size_t i = 0;
     for (const loops::Buffer& buffer : kernel_.buffers) {
       if (buffer.kind == loops::Buffer::Kind::kLocal) continue;
-      tensors.append(nb::steal(wrap_tensor(
-          at::from_blob(buffers[i++], {extent(buffer, symbols)}, at::TensorOptions(to_torch(buffer.dtype))))));
+      tensors.append(nb::steal(wrap_tensor(at::from_blob(
+          buffers[i++], {extent(buffer, symbols)}, at::TensorOptions(to_torch(buffer.dtype))))));
     }
     nb::list values;
     for (std::size_t s = 0; s < kernel_.symbols.size(); ++s) values.append(symbols[s]);
@@ -56,7 +56,8 @@ class PythonKernel : public runtime::KernelCallable {
 }  // namespace
 
 std::shared_ptr<const runtime::KernelCallable> make_python_kernel(const loops::Kernel& kernel,
-                                                                  nb::object launcher, nb::object compiled) {
+                                                                  nb::object launcher,
+                                                                  nb::object compiled) {
   return std::make_shared<PythonKernel>(kernel, std::move(launcher), std::move(compiled));
 }
 

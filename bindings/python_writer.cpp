@@ -22,8 +22,8 @@ Result<writers::Module> PythonWriter::write(const std::vector<loops::Kernel>& ke
   }
   if (module.entries.size() != kernels.size()) {
     return user_error("writer.entries", "writer " + language_ + ": found " +
-                                            std::to_string(module.entries.size()) + " entries, expected " +
-                                            std::to_string(kernels.size()));
+                                            std::to_string(module.entries.size()) +
+                                            " entries, expected " + std::to_string(kernels.size()));
   }
   return module;
 }

@@ -16,7 +16,8 @@ class Stopwatch {
  public:
   void lap(std::string name) {
     const auto now = std::chrono::steady_clock::now();
-    times_.push_back({std::move(name), std::chrono::duration<double, std::milli>(now - last_).count()});
+    times_.push_back(
+        {std::move(name), std::chrono::duration<double, std::milli>(now - last_).count()});
     last_ = now;
   }
   std::vector<StageTime> times() && { return std::move(times_); }
@@ -37,7 +38,8 @@ const ir::Target* out_target(const ir::Target& target) {
   auto schema = ir::parse_schema(info->out_schema);
   TRIPTYCH_CHECK(schema.ok(), "op table: out schema of " + target.name);
   const std::string name = schema.value().qualified();
-  if (const ir::Target* known = ir::find_target(name); known != nullptr && known->schema) return known;
+  if (const ir::Target* known = ir::find_target(name); known != nullptr && known->schema)
+    return known;
   return ir::intern_target(name, std::make_shared<const ir::Schema>(std::move(schema).value()));
 }
 
@@ -71,8 +73,8 @@ Result<Generated> generate(const ir::Graph& graph, const Target& target, const O
   return result;
 }
 
-Result<loops::LoopProgram> intermediate_form(const ir::Graph& graph, Form form, const Target& target,
-                                             const Options& options) {
+Result<loops::LoopProgram> intermediate_form(const ir::Graph& graph, Form form,
+                                             const Target& target, const Options& options) {
   TRIPTYCH_TRY(loops::LoopProgram loops, loops::lower(graph, options.lower));
   if (form == Form::kLowered) return loops;
   TRIPTYCH_TRY(loops, loops::fuse(std::move(loops), target.traits, fuse_options(options)));

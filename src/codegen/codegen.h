@@ -15,14 +15,14 @@ namespace triptych::codegen {
 
 struct Options {
   bool fuse = true;
-  bool eager_rounding = false;       // round f16/bf16 intermediates as eager does
+  bool eager_rounding = false;  // round f16/bf16 intermediates as eager does
   bool reuse_memory = true;
   loops::LowerOptions lower;
 };
 
 // A code generation target: everything the pipeline needs to know of a device.
 struct Target {
-  std::string name;                         // "cpu"
+  std::string name;  // "cpu"
   mapping::Traits traits;
   const writers::Writer* writer = nullptr;
 };
@@ -36,18 +36,20 @@ struct External {
 };
 
 struct Generated {
-  plan::Program program;                    // holds the mapped kernels
-  writers::Module module;                   // one entry per kernel of the program
+  plan::Program program;   // holds the mapped kernels
+  writers::Module module;  // one entry per kernel of the program
   std::vector<StageTime> times;
-  std::vector<External> externals;          // which nodes stayed external calls, and why
+  std::vector<External> externals;  // which nodes stayed external calls, and why
 };
 
 // Requires: C2. Nothing is refused for an op that has no lowering: it becomes an external call.
-Result<Generated> generate(const ir::Graph& graph, const Target& target, const Options& options = {});
+Result<Generated> generate(const ir::Graph& graph, const Target& target,
+                           const Options& options = {});
 
-// The intermediate forms, made anew: one kernel per op; fused, knowing no device; on the target's machine.
+// The intermediate forms, made anew: one kernel per op; fused, knowing no device; on the target's
+// machine.
 enum class Form : std::uint8_t { kLowered, kFused, kMapped };
-Result<loops::LoopProgram> intermediate_form(const ir::Graph& graph, Form form, const Target& target,
-                                             const Options& options = {});
+Result<loops::LoopProgram> intermediate_form(const ir::Graph& graph, Form form,
+                                             const Target& target, const Options& options = {});
 
 }  // namespace triptych::codegen

@@ -1,4 +1,5 @@
-// A device: a type name ("cpu", "cuda", the name of a PrivateUse1 backend) and an index (-1: current).
+// A device: a type name ("cpu", "cuda", the name of a PrivateUse1 backend) and an index (-1:
+// current).
 #pragma once
 
 #include <string>

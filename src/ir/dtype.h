@@ -1,5 +1,5 @@
-// Element types, spelled as torch spells them. Names in text form: bool u8 i8 i16 i32 i64 f16 bf16 f32
-// f64 c32 c64 c128 and so on.
+// Element types, spelled as torch spells them. Names in text form: bool u8 i8 i16 i32 i64 f16 bf16
+// f32 f64 c32 c64 c128 and so on.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,27 @@
 namespace triptych::ir {
 
 enum class DType : std::uint8_t {
-  kBool, kU8, kI8, kI16, kI32, kI64, kF16, kBF16, kF32, kF64, kC32, kC64, kC128,
-  kU16, kU32, kU64, kF8E4M3FN, kF8E5M2, kF8E4M3FNUZ, kF8E5M2FNUZ, kF8E8M0FNU,
+  kBool,
+  kU8,
+  kI8,
+  kI16,
+  kI32,
+  kI64,
+  kF16,
+  kBF16,
+  kF32,
+  kF64,
+  kC32,
+  kC64,
+  kC128,
+  kU16,
+  kU32,
+  kU64,
+  kF8E4M3FN,
+  kF8E5M2,
+  kF8E4M3FNUZ,
+  kF8E5M2FNUZ,
+  kF8E8M0FNU,
 };
 
 std::string_view dtype_name(DType dtype);        // "f32"

@@ -1,5 +1,6 @@
-// A Graph: values, nodes in program order, a signature. One class serves the captured graph (C1) and the
-// normalized graph (C2); `level` says which contract it claims, and the verifier holds it to that.
+// A Graph: values, nodes in program order, a signature. One class serves the captured graph (C1)
+// and the normalized graph (C2); `level` says which contract it claims, and the verifier holds it
+// to that.
 #pragma once
 
 #include <map>
@@ -19,8 +20,9 @@ namespace triptych::ir {
 
 enum class Level : std::uint8_t { kCaptured, kNormalized };
 
-// An operation by its public name. Interned: one Target per name for the process, compared by address.
-// ATen and custom ops: "aten.add.Tensor" with a schema. Captured calls: "torch.nn.functional.relu".
+// An operation by its public name. Interned: one Target per name for the process, compared by
+// address. ATen and custom ops: "aten.add.Tensor" with a schema. Captured calls:
+// "torch.nn.functional.relu".
 struct Target {
   std::string name;
   std::shared_ptr<const Schema> schema;  // null for captured calls that are no dispatcher op
@@ -28,56 +30,63 @@ struct Target {
 };
 const Target* intern_target(std::string_view name);
 // Sets the schema the first time; a different schema later is an internal error.
-const Target* intern_target(std::string_view name, std::shared_ptr<const Schema> schema, int op = -1);
+const Target* intern_target(std::string_view name, std::shared_ptr<const Schema> schema,
+                            int op = -1);
 const Target* find_target(std::string_view name);  // nullptr when unknown
 
 struct TensorType {
   DType dtype = DType::kF32;
   Device device;
   std::vector<SymExpr> sizes;
-  std::vector<SymExpr> strides;      // in elements, as eager gives them
-  SymExpr storage_offset;            // in elements
+  std::vector<SymExpr> strides;  // in elements, as eager gives them
+  SymExpr storage_offset;        // in elements
   bool requires_grad = false;
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };
-struct ScalarValueType {             // a SymInt, SymFloat or SymBool value
+struct ScalarValueType {  // a SymInt, SymFloat or SymBool value
   enum class Kind : std::uint8_t { kInt, kFloat, kBool } kind = Kind::kInt;
-  std::optional<SymExpr> expr;       // what the integer is, when it is known as an expression
+  std::optional<SymExpr> expr;  // what the integer is, when it is known as an expression
   friend bool operator==(const ScalarValueType&, const ScalarValueType&) = default;
 };
-struct NoneType { friend bool operator==(NoneType, NoneType) = default; };    // an undefined tensor
-struct ObjectType { std::string name; friend bool operator==(const ObjectType&, const ObjectType&) = default; };
+struct NoneType {
+  friend bool operator==(NoneType, NoneType) = default;
+};  // an undefined tensor
+struct ObjectType {
+  std::string name;
+  friend bool operator==(const ObjectType&, const ObjectType&) = default;
+};
 using ValueType = std::variant<TensorType, ScalarValueType, NoneType, ObjectType>;
 
 struct SourceLocation {
   std::string file;
   int line = 0;
-  std::string module_path;           // "transformer.h.0.attn"
-  std::string str() const;           // "file:line", empty when unknown
+  std::string module_path;  // "transformer.h.0.attn"
+  std::string str() const;  // "file:line", empty when unknown
 };
 
 struct Value {
   ValueType type;
-  NodeId producer;                   // invalid: an input or constant
+  NodeId producer;  // invalid: an input or constant
   std::uint32_t result_index = 0;
-  std::string name;                  // unique in the graph; printed after %
+  std::string name;  // unique in the graph; printed after %
 };
 
 struct Node {
   const Target* target = nullptr;
-  // Dispatcher ops: every schema argument, in order, defaults filled in. A number where the schema says Tensor is a
-  // wrapped number: `x + 1` is aten.add.Tensor(%x, 1, 1), with torch's promotion rules for wrapped numbers.
+  // Dispatcher ops: every schema argument, in order, defaults filled in. A number where the schema
+  // says Tensor is a wrapped number: `x + 1` is aten.add.Tensor(%x, 1, 1), with torch's promotion
+  // rules for wrapped numbers.
   std::vector<Argument> args;
   std::vector<std::pair<std::string, Argument>> kwargs;  // captured calls only
-  std::vector<ValueId> results;      // Tensor[] results are flattened
+  std::vector<ValueId> results;                          // Tensor[] results are flattened
   SourceLocation location;
-  std::string origin;                // normalized: name of the captured node it came from
+  std::string origin;  // normalized: name of the captured node it came from
 };
 
 struct Input {
   enum class Kind : std::uint8_t { kUser, kParameter, kBuffer, kConstant } kind = Kind::kUser;
   ValueId value;
-  std::string name;                  // the user's argument name or the state's dotted path
+  std::string name;  // the user's argument name or the state's dotted path
 };
 
 // How a result of the call is made from values of the graph.
@@ -90,28 +99,29 @@ struct Output {
     kSameAs,        // the same object as output `index`
     kLiteral,       // `literal` (None, numbers, symbolic integers)
   } kind = Kind::kFresh;
-  ValueId value;                     // also set for views: the value that the view shows
+  ValueId value;  // also set for views: the value that the view shows
   std::uint32_t index = 0;
-  TensorType view;                   // sizes, strides, storage_offset, dtype of the view
+  TensorType view;  // sizes, strides, storage_offset, dtype of the view
   Argument literal;
-  // Not returned to the caller: memory that other outputs are views of (kViewOfOutput may name a later, hidden output).
+  // Not returned to the caller: memory that other outputs are views of (kViewOfOutput may name a
+  // later, hidden output).
   bool hidden = false;
   friend bool operator==(const Output&, const Output&) = default;
 };
 
 struct Mutation {
   enum class Kind : std::uint8_t { kData, kMetadata } kind = Kind::kData;
-  std::uint32_t input = 0;           // index into inputs
-  ValueId value;                     // the new contents; copied back after the body, in this order
-  TensorType metadata;               // kMetadata: the input's new sizes, strides, offset
+  std::uint32_t input = 0;  // index into inputs
+  ValueId value;            // the new contents; copied back after the body, in this order
+  TensorType metadata;      // kMetadata: the input's new sizes, strides, offset
   friend bool operator==(const Mutation&, const Mutation&) = default;
 };
 
 struct SymbolInfo {
   Symbol name;
-  std::int64_t low = 2;              // 0 and 1 are specialised
+  std::int64_t low = 2;  // 0 and 1 are specialised
   std::int64_t high = SymRange::kPositiveInfinity;
-  std::int64_t hint = 2;             // the value met while tracing
+  std::int64_t hint = 2;  // the value met while tracing
   friend bool operator==(const SymbolInfo&, const SymbolInfo&) = default;
 };
 
@@ -125,12 +135,13 @@ struct SymGuard {
   }
 };
 
-// A tensor constant: bytes in contiguous order, or an opaque handle kept by whoever built the graph.
+// A tensor constant: bytes in contiguous order, or an opaque handle kept by whoever built the
+// graph.
 struct Constant {
   ValueId value;
   std::string name;
   std::shared_ptr<const std::vector<std::byte>> bytes;
-  std::shared_ptr<void> handle;      // e.g. an at::Tensor, owned through its deleter
+  std::shared_ptr<void> handle;  // e.g. an at::Tensor, owned through its deleter
 };
 
 class Graph {
@@ -176,8 +187,9 @@ class Graph {
   std::vector<Constant>& constants() { return constants_; }
   const std::vector<Constant>& constants() const { return constants_; }
 
-  SymRanges ranges() const;           // of the symbols
-  std::vector<std::uint32_t> use_counts() const;  // per value: nodes, outputs and mutations that read it
+  SymRanges ranges() const;  // of the symbols
+  std::vector<std::uint32_t> use_counts()
+      const;  // per value: nodes, outputs and mutations that read it
 
  private:
   std::string unique_name(std::string_view hint);

@@ -1,5 +1,5 @@
-// Graphs as files: PATH holds the text, PATH.bin beside it the bytes of the constants (only when there are
-// any). Both are written whole or not at all.
+// Graphs as files: PATH holds the text, PATH.bin beside it the bytes of the constants (only when
+// there are any). Both are written whole or not at all.
 #pragma once
 
 #include <string>

@@ -17,6 +17,7 @@ using ValueParser = std::function<Result<ValueId>(Scanner&)>;  // called behind 
 using ValuePrinter = std::function<void(ValueId, std::string&)>;
 
 Result<Argument> parse_literal(Scanner& scanner, const ValueParser& value = nullptr);
-void append_literal(const Argument& argument, std::string& out, const ValuePrinter& value = nullptr);
+void append_literal(const Argument& argument, std::string& out,
+                    const ValuePrinter& value = nullptr);
 
 }  // namespace triptych::ir

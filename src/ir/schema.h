@@ -13,24 +13,39 @@
 namespace triptych::ir {
 
 enum class BaseType : std::uint8_t {
-  kTensor, kInt, kSymInt, kFloat, kBool, kStr, kScalar, kScalarType, kDevice, kLayout,
-  kMemoryFormat, kGenerator, kStorage, kStream, kDimname, kComplex, kOther,
+  kTensor,
+  kInt,
+  kSymInt,
+  kFloat,
+  kBool,
+  kStr,
+  kScalar,
+  kScalarType,
+  kDevice,
+  kLayout,
+  kMemoryFormat,
+  kGenerator,
+  kStorage,
+  kStream,
+  kDimname,
+  kComplex,
+  kOther,
 };
 
 struct SchemaType {
   BaseType base = BaseType::kTensor;
-  bool optional = false;         // T?
-  bool list = false;             // T[]
-  bool optional_element = false; // Tensor?[]
-  int list_size = -1;            // int[2]
-  std::string other;             // kOther: the type as written
+  bool optional = false;          // T?
+  bool list = false;              // T[]
+  bool optional_element = false;  // Tensor?[]
+  int list_size = -1;             // int[2]
+  std::string other;              // kOther: the type as written
   friend bool operator==(const SchemaType&, const SchemaType&) = default;
 };
 
 struct SchemaArgument {
   std::string name;
   SchemaType type;
-  std::string alias;             // "a", "a!", "a -> *" without parentheses; empty when none
+  std::string alias;  // "a", "a!", "a -> *" without parentheses; empty when none
   bool keyword_only = false;
   std::optional<Argument> default_value;
   friend bool operator==(const SchemaArgument&, const SchemaArgument&) = default;
@@ -38,8 +53,8 @@ struct SchemaArgument {
 };
 
 struct Schema {
-  std::string name;              // "aten::add"
-  std::string overload;          // "Tensor", or empty
+  std::string name;      // "aten::add"
+  std::string overload;  // "Tensor", or empty
   std::vector<SchemaArgument> arguments;
   std::vector<SchemaArgument> returns;
 

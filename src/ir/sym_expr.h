@@ -1,9 +1,10 @@
 // Symbolic integers: polynomials with int64 coefficients over atoms. An atom is a symbol, or
-// floordiv, mod, min or max of two expressions. Canonical: equal expressions are structurally equal.
-// Division is Python's (floor). A constant costs no allocation.
+// floordiv, mod, min or max of two expressions. Canonical: equal expressions are structurally
+// equal. Division is Python's (floor). A constant costs no allocation.
 //
-// Symbols name sizes (s0), loop variables (i0), or loaded values used as indices (v7); an expression
-// does not care which. Every fact about a symbol (its range) comes from a SymRanges argument.
+// Symbols name sizes (s0), loop variables (i0), or loaded values used as indices (v7); an
+// expression does not care which. Every fact about a symbol (its range) comes from a SymRanges
+// argument.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +39,8 @@ class SymRanges {  // symbol -> range; the upper end may itself be an expression
   void set(Symbol symbol, SymRange range);
   // 0 <= symbol < extent. Set the ranges of the extent's own symbols first.
   void set_extent(Symbol symbol, const SymExpr& extent);
-  SymRange get(Symbol symbol) const;                      // unbounded when unknown
-  const SymExpr* extent(Symbol symbol) const;             // nullptr when not a loop variable
+  SymRange get(Symbol symbol) const;           // unbounded when unknown
+  const SymExpr* extent(Symbol symbol) const;  // nullptr when not a loop variable
  private:
   struct Entry {
     Symbol symbol;
@@ -53,16 +54,16 @@ class SymRanges {  // symbol -> range; the upper end may itself be an expression
 
 class SymExpr {
  public:
-  SymExpr() = default;                                   // 0
-  SymExpr(std::int64_t value) : constant_(value) {}      // NOLINT: implicit, sizes are written as ints
-  SymExpr(int value) : constant_(value) {}               // NOLINT: implicit
+  SymExpr() = default;                               // 0
+  SymExpr(std::int64_t value) : constant_(value) {}  // NOLINT: implicit, sizes are written as ints
+  SymExpr(int value) : constant_(value) {}           // NOLINT: implicit
   static SymExpr symbol(Symbol name);
   static SymExpr symbol(std::string_view name);
 
   bool is_constant() const { return node_ == nullptr; }
-  std::int64_t constant() const;                         // checks is_constant()
+  std::int64_t constant() const;  // checks is_constant()
   std::optional<std::int64_t> as_constant() const;
-  bool is_symbol() const;                                // exactly one symbol, coefficient 1
+  bool is_symbol() const;  // exactly one symbol, coefficient 1
   Symbol as_symbol() const;
 
   friend SymExpr operator+(const SymExpr& a, const SymExpr& b);
@@ -79,13 +80,22 @@ class SymExpr {
   bool depends_on(Symbol symbol) const;
   // e == coefficient * symbol + rest with neither part depending on symbol; nullopt when the symbol
   // occurs non-linearly or inside floordiv, mod, min, max.
-  struct Linear { std::shared_ptr<const SymExpr> coefficient, rest; };
+  struct Linear {
+    std::shared_ptr<const SymExpr> coefficient, rest;
+  };
   std::optional<Linear> linear_in(Symbol symbol) const;
   // The terms of the polynomial; a monomial is a product of atoms, each itself a SymExpr.
-  struct Term { std::int64_t coefficient; std::vector<SymExpr> atoms; };
+  struct Term {
+    std::int64_t coefficient;
+    std::vector<SymExpr> atoms;
+  };
   std::vector<Term> terms() const;
-  // For an expression that is one floordiv/mod/min/max atom: its operator ("floordiv", ...) and operands.
-  struct Call { std::string_view op; std::shared_ptr<const SymExpr> a, b; };
+  // For an expression that is one floordiv/mod/min/max atom: its operator ("floordiv", ...) and
+  // operands.
+  struct Call {
+    std::string_view op;
+    std::shared_ptr<const SymExpr> a, b;
+  };
   std::optional<Call> as_call() const;
 
   SymExpr substitute(const std::function<std::optional<SymExpr>(Symbol)>& value) const;
@@ -108,11 +118,12 @@ SymExpr floordiv(const SymExpr& a, const SymExpr& b);  // b constant zero: check
 SymExpr mod(const SymExpr& a, const SymExpr& b);       // sign follows b, as in Python
 SymExpr min(const SymExpr& a, const SymExpr& b);
 SymExpr max(const SymExpr& a, const SymExpr& b);
-SymExpr ceildiv(const SymExpr& a, const SymExpr& b);   // -floordiv(-a, b)
-SymExpr product(std::span<const SymExpr> factors);     // 1 when empty
+SymExpr ceildiv(const SymExpr& a, const SymExpr& b);  // -floordiv(-a, b)
+SymExpr product(std::span<const SymExpr> factors);    // 1 when empty
 
 // Rewrites floordiv and mod that the ranges decide: (i*C + j)//C -> i and (i*C + j)%C -> j for
-// 0 <= j < C, (x//a)//b -> x//(a*b), (x//a)*a + x%a -> x, min/max by range. Directional, terminating.
+// 0 <= j < C, (x//a)//b -> x//(a*b), (x//a)*a + x%a -> x, min/max by range. Directional,
+// terminating.
 SymExpr simplify(const SymExpr& e, const SymRanges& ranges);
 // Three-valued comparisons under the ranges; nullopt when neither side is provable.
 std::optional<bool> known_le(const SymExpr& a, const SymExpr& b, const SymRanges& ranges);

@@ -9,7 +9,8 @@
 namespace triptych::ir {
 
 struct VerifyOptions {
-  // C2: is this dispatcher op allowed? Given by whoever knows the op set (core ATen, keep list, custom ops).
+  // C2: is this dispatcher op allowed? Given by whoever knows the op set (core ATen, keep list,
+  // custom ops).
   std::function<bool(const Target&)> allowed;
 };
 std::vector<Error> verify(const Graph& graph, const VerifyOptions& options = {});

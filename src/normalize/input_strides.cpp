@@ -5,8 +5,9 @@
 
 namespace triptych::normalize {
 
-// From the innermost dimension outwards: a stride that equals the product of what lies inside is that product, for every
-// size; another one is a number, which the caller's checks of the input hold to.
+// From the innermost dimension outwards: a stride that equals the product of what lies inside is
+// that product, for every size; another one is a number, which the caller's checks of the input
+// hold to.
 static void follow_sizes(const at::Tensor& real, ResultMeta& meta) {
   std::vector<std::int64_t> order(real.dim());
   std::iota(order.begin(), order.end(), 0);

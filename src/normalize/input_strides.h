@@ -1,4 +1,5 @@
-// The metadata of an input whose sizes are partly symbols: strides that follow the sizes follow the symbols too.
+// The metadata of an input whose sizes are partly symbols: strides that follow the sizes follow the
+// symbols too.
 #pragma once
 
 #include <string>

@@ -11,11 +11,13 @@
 namespace triptych::normalize {
 namespace {
 
-// Functionalization leaves dead nodes behind (views replayed on every update), and constants that only they read.
+// Functionalization leaves dead nodes behind (views replayed on every update), and constants that
+// only they read.
 Status remove_dead(ir::Graph& graph) {
   TRIPTYCH_TRY([[maybe_unused]] const Unit done, ops::dead_code_elimination(graph));
   const std::vector<std::uint32_t> uses = graph.use_counts();
-  std::erase_if(graph.constants(), [&](const ir::Constant& constant) { return uses[constant.value.value] == 0; });
+  std::erase_if(graph.constants(),
+                [&](const ir::Constant& constant) { return uses[constant.value.value] == 0; });
   return Unit{};
 }
 
@@ -36,7 +38,9 @@ void write_locations(Trace& trace) {
 
 Status check_contract(Trace& trace) {
   ir::VerifyOptions options;
-  options.allowed = [&](const ir::Target& target) { return trace.kept_targets().contains(&target); };
+  options.allowed = [&](const ir::Target& target) {
+    return trace.kept_targets().contains(&target);
+  };
   const std::vector<Error> errors = ir::verify(trace.graph(), options);
   if (!errors.empty()) return errors.front();
   return Unit{};
@@ -44,7 +48,8 @@ Status check_contract(Trace& trace) {
 
 }  // namespace
 
-Result<ir::Graph> normalize(const NormalizeRequest& request, NodeRunner& runner, NormalizeReport* report) {
+Result<ir::Graph> normalize(const NormalizeRequest& request, NodeRunner& runner,
+                            NormalizeReport* report) {
   TRIPTYCH_TRY([[maybe_unused]] const Unit registered, register_trace_fallback());
   Trace trace(request.name, runner, request.keep);
   Unsupported::pending().reset();

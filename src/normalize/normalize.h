@@ -1,6 +1,8 @@
-// Stage 2. Runs a program on fake tensors under the tracer and functionalization, and gives its normalized graph.
+// Stage 2. Runs a program on fake tensors under the tracer and functionalization, and gives its
+// normalized graph.
 //
-// Requires: a program that is a function of its inputs and of real tensors that it meets. Ensures: C2.
+// Requires: a program that is a function of its inputs and of real tensors that it meets. Ensures:
+// C2.
 #pragma once
 
 #include <set>
@@ -19,7 +21,8 @@ struct ProgramInput {
   ir::Input::Kind kind = ir::Input::Kind::kUser;
   std::string name;
   c10::IValue example;  // a real tensor, or an integer
-  // Tensors: which dimensions are symbols. An integer that is a symbol has one entry, for dimension 0.
+  // Tensors: which dimensions are symbols. An integer that is a symbol has one entry, for dimension
+  // 0.
   std::vector<std::pair<std::int64_t, std::string>> symbols;
 };
 
@@ -34,7 +37,9 @@ struct NormalizeReport {
   int specialized_sizes = 0;
 };
 
-// Unsupported programs are a Result; exceptions of the program itself (and of data-dependent code) pass through.
-Result<ir::Graph> normalize(const NormalizeRequest& request, NodeRunner& runner, NormalizeReport* report = nullptr);
+// Unsupported programs are a Result; exceptions of the program itself (and of data-dependent code)
+// pass through.
+Result<ir::Graph> normalize(const NormalizeRequest& request, NodeRunner& runner,
+                            NormalizeReport* report = nullptr);
 
 }  // namespace triptych::normalize

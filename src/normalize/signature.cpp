@@ -62,14 +62,17 @@ Signature::Signature(Trace& trace, const std::vector<ProgramInput>& inputs) : tr
 void Signature::add_tensor(const ProgramInput& input) {
   const at::Tensor real = input.example.toTensor();
   if (real.layout() != c10::kStrided || real.is_nested())
-    throw Unsupported(unsupported("normalize.layout", "input " + input.name + " is not a strided tensor"));
+    throw Unsupported(
+        unsupported("normalize.layout", "input " + input.name + " is not a strided tensor"));
   if (real.is_conj() || real.is_neg())
-    throw Unsupported(unsupported("normalize.lazy_bit", "input " + input.name + " is a lazy conjugate or negative"));
+    throw Unsupported(unsupported("normalize.lazy_bit",
+                                  "input " + input.name + " is a lazy conjugate or negative"));
   ResultMeta meta = symbolic_metadata(real, input.symbols, *trace_.shapes());
   TracedInput traced;
   traced.real = real;
   traced.fake = make_fake(meta, trace_.shapes());
-  as_fake(traced.fake)->value = trace_.graph().add_input(input.kind, input.name, Trace::type_of(meta));
+  as_fake(traced.fake)->value =
+      trace_.graph().add_input(input.kind, input.name, Trace::type_of(meta));
   traced.wrapper = wrap(traced.fake);
   trace_.know(real, traced.fake);
   trace_.know_wrapper(traced.wrapper);
@@ -81,7 +84,8 @@ void Signature::add_tensor(const ProgramInput& input) {
 void Signature::add_integer(const ProgramInput& input) {
   const std::int64_t hint = input.example.toInt();
   c10::SymInt value = hint;
-  if (!input.symbols.empty() && hint >= 2) value = trace_.shapes()->symbol(input.symbols[0].second, hint);
+  if (!input.symbols.empty() && hint >= 2)
+    value = trace_.shapes()->symbol(input.symbols[0].second, hint);
   ir::ScalarValueType type;
   type.expr = SymbolicShapes::expr(value);
   trace_.graph().add_input(input.kind, input.name, type);
@@ -91,7 +95,8 @@ void Signature::add_integer(const ProgramInput& input) {
 
 void Signature::finish(const std::vector<c10::IValue>& outputs) {
   for (const c10::IValue& output : outputs) {
-    if (output.isTensor() && wrapper_of(output.toTensor()) != nullptr) functional::sync(output.toTensor());
+    if (output.isTensor() && wrapper_of(output.toTensor()) != nullptr)
+      functional::sync(output.toTensor());
   }
   write_mutations();
   count_sharers(outputs);
@@ -112,7 +117,8 @@ void Signature::write_mutations() {
     functional::sync(input.wrapper);
     auto* wrapper = wrapper_of(input.wrapper);
     if (wrapper->was_storage_changed())
-      throw Unsupported(unsupported("normalize.set_", "an input is given other memory by set_ or resize_"));
+      throw Unsupported(
+          unsupported("normalize.set_", "an input is given other memory by set_ or resize_"));
     ir::Mutation mutation;
     mutation.input = static_cast<std::uint32_t>(i);
     const at::Tensor base = memory_of(input.wrapper)->base();
@@ -141,7 +147,8 @@ void Signature::write_mutations() {
   }
 }
 
-// The graph reads all inputs before it writes back, which is wrong when a written input shares memory with another.
+// The graph reads all inputs before it writes back, which is wrong when a written input shares
+// memory with another.
 void Signature::check_overlap(std::size_t mutated) const {
   const at::Tensor& written = inputs_[mutated].real;
   const auto [begin, end] = extent(written);
@@ -155,7 +162,8 @@ void Signature::check_overlap(std::size_t mutated) const {
   }
   for (std::int64_t d = 0; d < written.dim(); ++d) {
     if (written.size(d) > 1 && written.stride(d) == 0)
-      throw Unsupported(unsupported("normalize.self_overlap", "an input that is written overlaps itself"));
+      throw Unsupported(
+          unsupported("normalize.self_overlap", "an input that is written overlaps itself"));
   }
 }
 
@@ -172,7 +180,8 @@ ir::Output Signature::make_output(const c10::IValue& output) {
   ir::Output made;
   made.kind = ir::Output::Kind::kLiteral;
   if (output.isTensor() && output.toTensor().defined()) {
-    return wrapper_of(output.toTensor()) == nullptr ? make_plain(output.toTensor()) : make_view(output.toTensor());
+    return wrapper_of(output.toTensor()) == nullptr ? make_plain(output.toTensor())
+                                                    : make_view(output.toTensor());
   }
   if (output.isSymInt()) {
     made.literal = SymbolicShapes::expr(output.toSymInt());
@@ -204,7 +213,8 @@ ir::Output Signature::make_plain(const at::Tensor& output) {
     }
   }
   if (as_fake(output) == nullptr)
-    throw Unsupported(unsupported("normalize.returns_constant", "the program returns a tensor that it did not make"));
+    throw Unsupported(unsupported("normalize.returns_constant",
+                                  "the program returns a tensor that it did not make"));
   made.value = owned(output);
   return made;
 }
@@ -252,7 +262,9 @@ namespace {
 
 // The metadata that a wrapper was made with, which updates of its contents do not touch.
 struct FirstMetadata : c10::TensorImpl {
-  static c10::SymIntArrayRef sizes(const c10::TensorImpl& impl) { return (impl.*(&FirstMetadata::sym_sizes_default))(); }
+  static c10::SymIntArrayRef sizes(const c10::TensorImpl& impl) {
+    return (impl.*(&FirstMetadata::sym_sizes_default))();
+  }
   static c10::SymIntArrayRef strides(const c10::TensorImpl& impl) {
     return (impl.*(&FirstMetadata::sym_strides_default))();
   }
@@ -260,7 +272,8 @@ struct FirstMetadata : c10::TensorImpl {
 
 }  // namespace
 
-// An in-place update leaves the layout alone in eager; the functional op that stands for it may choose another one.
+// An in-place update leaves the layout alone in eager; the functional op that stands for it may
+// choose another one.
 at::Tensor Signature::as_laid_out_by_eager(const at::Tensor& wrapper, const at::Tensor& value) {
   const c10::TensorImpl& impl = *wrapper.unsafeGetTensorImpl();
   if (wrapper_of(wrapper)->has_metadata_mutation()) return value;
@@ -279,7 +292,8 @@ at::Tensor Signature::as_laid_out_by_eager(const at::Tensor& wrapper, const at::
   return at::copy(memory, value);
 }
 
-// Outputs that are views of one memory which is no output itself: the memory becomes a hidden output.
+// Outputs that are views of one memory which is no output itself: the memory becomes a hidden
+// output.
 void Signature::add_hidden_bases() {
   auto& outputs = trace_.graph().outputs();
   for (const auto& [index, tensor] : pending_) {
@@ -295,11 +309,12 @@ void Signature::add_hidden_bases() {
   }
 }
 
-// What eager's strides and offset are: the views replayed on the memory as it was laid out at first. (The value of
-// the view may be laid out otherwise after an update.)
+// What eager's strides and offset are: the views replayed on the memory as it was laid out at
+// first. (The value of the view may be laid out otherwise after an update.)
 ir::TensorType Signature::view_type(const at::Tensor& wrapper, const at::Tensor& base) {
   trace_.set_recording(false);
-  const at::Tensor view = functional::apply_view_meta_sequence(base, wrapper_of(wrapper)->view_metas());
+  const at::Tensor view =
+      functional::apply_view_meta_sequence(base, wrapper_of(wrapper)->view_metas());
   trace_.set_recording(true);
   return trace_.type_of(view);
 }
@@ -334,7 +349,8 @@ ir::ValueId Signature::clone_of(const at::Tensor& fake) {
 
 ir::ValueId Signature::owned(const at::Tensor& fake) {
   const ir::ValueId root = root_of(as_fake(fake)->value);
-  if (!trace_.graph().value(root).producer.valid() || !owned_roots_.insert(root).second) return clone_of(fake);
+  if (!trace_.graph().value(root).producer.valid() || !owned_roots_.insert(root).second)
+    return clone_of(fake);
   return as_fake(fake)->value;
 }
 

@@ -1,5 +1,5 @@
-// The signature of a traced program: its inputs as fakes under functionalization, and, once it has run, what its outputs
-// are (fresh, inputs, views) and which inputs it has changed.
+// The signature of a traced program: its inputs as fakes under functionalization, and, once it has
+// run, what its outputs are (fresh, inputs, views) and which inputs it has changed.
 #pragma once
 
 #include <map>
@@ -39,7 +39,8 @@ class Signature {
   void add_hidden_bases();
   at::Tensor as_laid_out_by_eager(const at::Tensor& wrapper, const at::Tensor& value);
   ir::TensorType view_type(const at::Tensor& wrapper, const at::Tensor& base);
-  // A value whose memory is nobody else's: a clone where it would be an input's, a constant's or another output's.
+  // A value whose memory is nobody else's: a clone where it would be an input's, a constant's or
+  // another output's.
   ir::ValueId owned(const at::Tensor& fake);
   ir::ValueId clone_of(const at::Tensor& fake);
   ir::ValueId root_of(ir::ValueId value) const;
@@ -48,11 +49,12 @@ class Signature {
   Trace& trace_;
   std::vector<TracedInput> inputs_;
   std::vector<c10::IValue> traced_;
-  std::vector<at::Tensor> output_tensors_;           // by output index; undefined for others
-  std::map<Memory, std::size_t> input_memory_;       // functional storage -> input
+  std::vector<at::Tensor> output_tensors_;      // by output index; undefined for others
+  std::map<Memory, std::size_t> input_memory_;  // functional storage -> input
   std::map<Memory, std::vector<const c10::TensorImpl*>> sharers_;
-  std::map<Memory, std::size_t> owners_;             // functional storage -> the output that is its base
-  std::vector<std::pair<std::size_t, at::Tensor>> pending_;  // outputs that are views of a base that is none
+  std::map<Memory, std::size_t> owners_;  // functional storage -> the output that is its base
+  std::vector<std::pair<std::size_t, at::Tensor>>
+      pending_;  // outputs that are views of a base that is none
   std::set<ir::ValueId> owned_roots_;
 };
 

@@ -1,5 +1,6 @@
-// The precompiled header of every target that includes torch. Narrow on purpose (see docs/normalize.md): an operator is
-// reached by its own <ATen/ops/x.h>, never by <ATen/ATen.h> or <torch/extension.h>.
+// The precompiled header of every target that includes torch. Narrow on purpose (see
+// docs/normalize.md): an operator is reached by its own <ATen/ops/x.h>, never by <ATen/ATen.h> or
+// <torch/extension.h>.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// Thrown through torch's frames when a program cannot be normalized; becomes a Result at the border of the stage.
-// Torch's Python bindings turn it into a RuntimeError on the way, so the reason is also kept aside.
+// Thrown through torch's frames when a program cannot be normalized; becomes a Result at the border
+// of the stage. Torch's Python bindings turn it into a RuntimeError on the way, so the reason is
+// also kept aside.
 #pragma once
 
 #include <optional>

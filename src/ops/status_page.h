@@ -5,7 +5,8 @@
 
 namespace triptych::ops {
 
-// Markdown: one row per op with its status (lowered, decomposed, external) and, for external ones, why.
+// Markdown: one row per op with its status (lowered, decomposed, external) and, for external ones,
+// why.
 std::string status_page();
 
 }  // namespace triptych::ops

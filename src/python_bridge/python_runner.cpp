@@ -134,8 +134,8 @@ bool PythonRunner::is_user_code(PyCodeObject* code) {
 
 int PythonRunner::current_location() {
   const Gil gil;
-  PyFrameObject* frame = reinterpret_cast<PyFrameObject*>(
-      Py_XNewRef(reinterpret_cast<PyObject*>(PyEval_GetFrame())));
+  PyFrameObject* frame =
+      reinterpret_cast<PyFrameObject*>(Py_XNewRef(reinterpret_cast<PyObject*>(PyEval_GetFrame())));
   Place place{nullptr, 0};
   while (frame != nullptr) {
     PyCodeObject* code = PyFrame_GetCode(frame);
@@ -163,7 +163,8 @@ normalize::NodeRunner::Resolved PythonRunner::resolve_location(int location) {
   const Place& place = places_.at(static_cast<std::size_t>(location));
   if (program_.resolve != nullptr) {
     const Owned answer(PyObject_CallFunction(program_.resolve, "Oi", place.code, place.line));
-    if (answer.get() != nullptr && PyTuple_Check(answer.get()) && PyTuple_GET_SIZE(answer.get()) == 4) {
+    if (answer.get() != nullptr && PyTuple_Check(answer.get()) &&
+        PyTuple_GET_SIZE(answer.get()) == 4) {
       resolved.location.file = text_of(PyTuple_GET_ITEM(answer.get(), 0));
       resolved.location.line = static_cast<int>(PyLong_AsLong(PyTuple_GET_ITEM(answer.get(), 1)));
       resolved.location.module_path = text_of(PyTuple_GET_ITEM(answer.get(), 2));

@@ -1,4 +1,5 @@
-// The Python side of a trace: calls the program, its decompositions, and says where in the user's code an op comes from.
+// The Python side of a trace: calls the program, its decompositions, and says where in the user's
+// code an op comes from.
 #pragma once
 
 #include <Python.h>
@@ -11,7 +12,8 @@
 namespace triptych::python_bridge {
 
 struct PythonProgram {  // borrowed references, which the caller keeps for the length of the trace
-  PyObject* function = nullptr;         // called with the inputs, positional; returns a sequence of flat outputs
+  PyObject* function =
+      nullptr;  // called with the inputs, positional; returns a sequence of flat outputs
   PyObject* caller_table = nullptr;     // {"aten.gelu.default": function}, or null
   PyObject* default_table = nullptr;    // name -> function or None: PyTorch's own table
   PyObject* resolve = nullptr;          // (code, line) -> (file, line, module path, origin)

@@ -2,10 +2,10 @@
 
 #include <stdexcept>
 
+#include <torch/csrc/Dtype.h>
 #include <torch/csrc/DynamicTypes.h>
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/Layout.h>
-#include <torch/csrc/Dtype.h>
 #include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/jit/python/pybind_utils.h>
 #include <torch/csrc/utils/pybind.h>
@@ -69,8 +69,10 @@ py::object as_python(const c10::Argument& argument, const c10::IValue& value) {
     case c10::TypeKind::LayoutType:
       return borrowed(torch::getTHPLayout(static_cast<c10::Layout>(value.toInt())));
     case c10::TypeKind::MemoryFormatType:
-      return borrowed(torch::utils::getTHPMemoryFormat(static_cast<c10::MemoryFormat>(value.toInt())));
-    default: return torch::jit::toPyObject(value);
+      return borrowed(
+          torch::utils::getTHPMemoryFormat(static_cast<c10::MemoryFormat>(value.toInt())));
+    default:
+      return torch::jit::toPyObject(value);
   }
 }
 
@@ -78,7 +80,8 @@ bool is_default(const c10::Argument& argument, const c10::IValue& value) {
   return argument.default_value().has_value() && *argument.default_value() == value;
 }
 
-// Arguments as a caller in Python would write them: trailing defaults and default keywords are left out.
+// Arguments as a caller in Python would write them: trailing defaults and default keywords are left
+// out.
 std::pair<py::tuple, py::dict> python_arguments(const c10::FunctionSchema& schema,
                                                 const std::vector<c10::IValue>& values) {
   std::size_t positional = 0;
@@ -98,15 +101,16 @@ std::pair<py::tuple, py::dict> python_arguments(const c10::FunctionSchema& schem
   return {std::move(args), std::move(kwargs)};
 }
 
-void push_results(const c10::FunctionSchema& schema, const py::object& result, torch::jit::Stack* stack) {
+void push_results(const c10::FunctionSchema& schema, const py::object& result,
+                  torch::jit::Stack* stack) {
   const auto& returns = schema.returns();
   if (returns.size() == 1) {
     stack->push_back(torch::jit::toIValue(result, returns[0].real_type()));
     return;
   }
   const auto parts = py::cast<py::sequence>(result);
-  TORCH_CHECK(parts.size() == returns.size(), "the decomposition of ", schema.name(), " returned ", parts.size(),
-              " results, not ", returns.size());
+  TORCH_CHECK(parts.size() == returns.size(), "the decomposition of ", schema.name(), " returned ",
+              parts.size(), " results, not ", returns.size());
   for (std::size_t i = 0; i < returns.size(); ++i)
     stack->push_back(torch::jit::toIValue(py::object(parts[i]), returns[i].real_type()));
 }
@@ -145,8 +149,9 @@ void bind_symbolic_numbers(PyObject* module) {
   py::class_<SymNode, c10::SymNodeImpl, Pointer>(m, "SymNode")
       .def("abs", [](const Pointer& node) -> c10::SymNode { return node->abs(); })
       .def("trunc", [](const Pointer& node) -> c10::SymNode { return node->trunc(); })
-      .def("sym_sqrt",
-           [](const Pointer& node) -> c10::SymNode { return node->sym_float()->pow(node->wrap_float(0.5)); });
+      .def("sym_sqrt", [](const Pointer& node) -> c10::SymNode {
+        return node->sym_float()->pow(node->wrap_float(0.5));
+      });
 }
 
 }  // namespace triptych::python_bridge

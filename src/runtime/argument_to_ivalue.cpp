@@ -14,7 +14,8 @@ using ir::Argument;
 namespace {
 
 [[noreturn]] void refuse(const std::string& found, const c10::Type& type) {
-  fail(internal_error("runtime.argument", "external call: found " + found + ", expected " + type.str()));
+  fail(internal_error("runtime.argument",
+                      "external call: found " + found + ", expected " + type.str()));
 }
 
 // A Python number where a Tensor is expected takes part in type promotion as a number does.
@@ -26,15 +27,20 @@ at::Tensor wrapped_number(const c10::Scalar& number) {
 
 IValue number(const c10::Scalar& value, const c10::Type& type) {
   switch (type.kind()) {
-    case TypeKind::TensorType: return wrapped_number(value);
-    case TypeKind::FloatType: return value.toDouble();
-    case TypeKind::ComplexType: return value.toComplexDouble();
-    default: return IValue(value);
+    case TypeKind::TensorType:
+      return wrapped_number(value);
+    case TypeKind::FloatType:
+      return value.toDouble();
+    case TypeKind::ComplexType:
+      return value.toComplexDouble();
+    default:
+      return IValue(value);
   }
 }
 
 // Only what a list's elements can be; every list type of the dispatcher is one of these.
-IValue list(const std::vector<Argument>& items, const c10::Type& element, const ArgumentSource& source) {
+IValue list(const std::vector<Argument>& items, const c10::Type& element,
+            const ArgumentSource& source) {
   std::vector<IValue> values;
   values.reserve(items.size());
   for (const Argument& item : items) values.push_back(to_ivalue(item, element, source));
@@ -96,7 +102,9 @@ class Converter {
   IValue operator()(ir::DType value) const { return static_cast<std::int64_t>(to_torch(value)); }
   IValue operator()(const ir::Device& value) const { return to_torch(value); }
   IValue operator()(ir::Layout value) const { return static_cast<std::int64_t>(to_torch(value)); }
-  IValue operator()(ir::MemoryFormat value) const { return static_cast<std::int64_t>(to_torch(value)); }
+  IValue operator()(ir::MemoryFormat value) const {
+    return static_cast<std::int64_t>(to_torch(value));
+  }
   IValue operator()(const ir::ArgumentList& value) const {
     if (type_.kind() != TypeKind::ListType) refuse("a list", type_);
     return list(value.items, *type_.containedType(0), source_);

@@ -19,9 +19,10 @@ at::Tensor constant_tensor(const ir::Constant& constant, const ir::TensorType& t
   for (const ir::SymExpr& size : type.sizes) sizes.push_back(size.constant());
   at::Tensor tensor(at::detail::empty_cpu(sizes, to_torch(type.dtype)));
   if (tensor.nbytes() != constant.bytes->size()) {
-    fail(internal_error("runtime.constant_bytes",
-                        "constant %" + constant.name + " has " + std::to_string(constant.bytes->size()) +
-                            " bytes, expected " + std::to_string(tensor.nbytes())));
+    fail(internal_error("runtime.constant_bytes", "constant %" + constant.name + " has " +
+                                                      std::to_string(constant.bytes->size()) +
+                                                      " bytes, expected " +
+                                                      std::to_string(tensor.nbytes())));
   }
   if (!constant.bytes->empty()) {
     std::memcpy(tensor.mutable_data_ptr(), constant.bytes->data(), constant.bytes->size());

@@ -42,8 +42,10 @@ class Released {
 // Eager's exception for a kernel's error word.
 void raise_kernel_error(std::int32_t error) {
   switch (static_cast<loops::Check::Code>(error)) {
-    case loops::Check::Code::kIndexOutOfRange: TORCH_CHECK_INDEX(false, "index out of range in self");
-    case loops::Check::Code::kDivisionByZero: TORCH_CHECK(false, "ZeroDivisionError");
+    case loops::Check::Code::kIndexOutOfRange:
+      TORCH_CHECK_INDEX(false, "index out of range in self");
+    case loops::Check::Code::kDivisionByZero:
+      TORCH_CHECK(false, "ZeroDivisionError");
   }
   fail(internal_error("runtime.error_word", "a kernel reported error " + std::to_string(error)));
 }
@@ -63,7 +65,8 @@ class Executable::Call {
     for (std::size_t s = 0; s < layout_.steps.size(); ++s) {
       const StepLayout& step = layout_.steps[s];
       if (const auto* launch = std::get_if<LaunchLayout>(&step)) {
-        profiled ? run_named(layout_.program.kernels[launch->kernel].name, s, *launch) : run(s, *launch);
+        profiled ? run_named(layout_.program.kernels[launch->kernel].name, s, *launch)
+                 : run(s, *launch);
       } else if (const auto* external = std::get_if<ExternalLayout>(&step)) {
         run(s, *external);
       } else {
@@ -72,8 +75,8 @@ class Executable::Call {
     }
   }
 
-  // Values are immutable: an output or a new content that is the memory of an input which gets a new content
-  // itself is copied before that happens.
+  // Values are immutable: an output or a new content that is the memory of an input which gets a
+  // new content itself is copied before that happens.
   void mutate_inputs(std::vector<at::Tensor>& outputs) {
     if (layout_.program.mutations.empty()) return;
     for (std::uint32_t i = 0; i < outputs.size(); ++i) {
@@ -168,14 +171,16 @@ class Executable::Call {
     flatten_results(stack, results);
     std::size_t at = 0;
     for (const c10::IValue& result : results) {
-      if (!result.isTensor()) continue;  // integers are formulas, undefined results have no slot to fill
+      if (!result.isTensor())
+        continue;  // integers are formulas, undefined results have no slot to fill
       if (at == step.results.size()) break;
       const SlotIndex slot = step.results[at++];
       frame_.set_external(slot, as_planned(step, slot, result.toTensor()));
     }
     if (at != step.results.size()) {
       fail(internal_error("runtime.results", step.name + ": found " + std::to_string(at) +
-                                                 " tensors, expected " + std::to_string(step.results.size())));
+                                                 " tensors, expected " +
+                                                 std::to_string(step.results.size())));
     }
   }
 
@@ -186,10 +191,10 @@ class Executable::Call {
     const std::vector<std::int64_t> sizes = frame_.integers(slot.sizes);
     const std::vector<std::int64_t> strides = frame_.integers(slot.strides);
     if (result.scalar_type() != slot.dtype || result.sizes() != at::IntArrayRef(sizes)) {
-      fail(internal_error("runtime.result_type",
-                          step.name + ": found " + c10::toString(result.scalar_type()) +
-                              list_text(result.sizes()) + ", expected " + c10::toString(slot.dtype) +
-                              list_text(sizes)));
+      fail(internal_error("runtime.result_type", step.name + ": found " +
+                                                     c10::toString(result.scalar_type()) +
+                                                     list_text(result.sizes()) + ", expected " +
+                                                     c10::toString(slot.dtype) + list_text(sizes)));
     }
     bool same_strides = true;
     for (std::size_t d = 0; d < sizes.size() && result.numel() > 0; ++d) {
@@ -197,12 +202,13 @@ class Executable::Call {
     }
     if (!same_strides && owner_.options_.strict) {
       fail(internal_error("runtime.result_strides", step.name + ": found strides " +
-                                                        list_text(result.strides()) + ", expected " +
-                                                        list_text(strides)));
+                                                        list_text(result.strides()) +
+                                                        ", expected " + list_text(strides)));
     }
     if (same_strides && !aliases(step, result)) return result;
     if (!same_strides) ++owner_.restrided_;
-    at::Tensor copy = empty_output(sizes, strides, slot.dtype, result.device(), frame_.integer(slot.bytes));
+    at::Tensor copy =
+        empty_output(sizes, strides, slot.dtype, result.device(), frame_.integer(slot.bytes));
     copy.copy_(result);
     return copy;
   }
@@ -230,16 +236,21 @@ class Executable::Call {
     const ir::Output& output = layout_.program.outputs[index];
     if (outputs[index].defined()) return;
     switch (output.kind) {
-      case OutputKind::kFresh: outputs[index] = fresh(index, output); break;
+      case OutputKind::kFresh:
+        outputs[index] = fresh(index, output);
+        break;
       case OutputKind::kViewOfInput:
         outputs[index] = view(*inputs_[output.index].tensor, layout_.output_views[index]);
         break;
       case OutputKind::kViewOfOutput:
         outputs[index] = view(base(output.index, outputs), layout_.output_views[index]);
         break;
-      case OutputKind::kSameAs: outputs[index] = base(output.index, outputs); break;
+      case OutputKind::kSameAs:
+        outputs[index] = base(output.index, outputs);
+        break;
       case OutputKind::kInput:
-      case OutputKind::kLiteral: break;
+      case OutputKind::kLiteral:
+        break;
     }
   }
 
@@ -254,8 +265,8 @@ class Executable::Call {
     const SlotIndex slot_index = output.value.value;
     const SlotLayout& slot = layout_.slots[slot_index];
     if (layout_.program.copied_outputs[index]) {
-      at::Tensor copy = empty_output(frame_.integers(slot.sizes), frame_.integers(slot.strides), slot.dtype,
-                                     slot.device, frame_.integer(slot.bytes));
+      at::Tensor copy = empty_output(frame_.integers(slot.sizes), frame_.integers(slot.strides),
+                                     slot.dtype, slot.device, frame_.integer(slot.bytes));
       const KernelMode mode;
       copy.copy_(frame_.tensor(slot_index));
       return copy;
@@ -291,12 +302,14 @@ class Executable::FrameLease {
   std::unique_ptr<Frame> frame_;
 };
 
-Executable::Executable(plan::Program program, std::vector<CompiledKernel> kernels, ExecutableOptions options)
+Executable::Executable(plan::Program program, std::vector<CompiledKernel> kernels,
+                       ExecutableOptions options)
     : layout_(std::move(program), std::move(kernels)), options_(options) {}
 
 Executable::~Executable() { reset(); }
 
-void Executable::run(std::span<const InputRef> inputs, std::vector<at::Tensor>& outputs, WorkLock lock) {
+void Executable::run(std::span<const InputRef> inputs, std::vector<at::Tensor>& outputs,
+                     WorkLock lock) {
   std::vector<std::int64_t> literals;
   run(inputs, outputs, literals, lock);
 }

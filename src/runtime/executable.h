@@ -1,5 +1,5 @@
-// A program that runs: kernels compiled, operators found. Calls from several threads are safe; each running
-// call has a frame of its own.
+// A program that runs: kernels compiled, operators found. Calls from several threads are safe; each
+// running call has a frame of its own.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,8 @@
 
 namespace triptych::runtime {
 
-// Gives up and takes back a lock of the caller (Python's) around work that is long enough to be worth it.
+// Gives up and takes back a lock of the caller (Python's) around work that is long enough to be
+// worth it.
 struct WorkLock {
   void* (*release)() = nullptr;
   void (*acquire)(void* state) = nullptr;
@@ -25,11 +26,12 @@ struct ExecutableOptions {
 
 class Executable {
  public:
-  Executable(plan::Program program, std::vector<CompiledKernel> kernels, ExecutableOptions options = {});
+  Executable(plan::Program program, std::vector<CompiledKernel> kernels,
+             ExecutableOptions options = {});
   ~Executable();
 
-  // outputs[i] belongs to the program's i-th output; undefined for literals and for kInput (the caller has
-  // the very object). Throws ProgramError, or what eager throws.
+  // outputs[i] belongs to the program's i-th output; undefined for literals and for kInput (the
+  // caller has the very object). Throws ProgramError, or what eager throws.
   void run(std::span<const InputRef> inputs, std::vector<at::Tensor>& outputs, WorkLock lock = {});
   // Also gives the values of symbolic literals.
   void run(std::span<const InputRef> inputs, std::vector<at::Tensor>& outputs,
@@ -51,7 +53,8 @@ class Executable {
 
   Layout layout_;
   ExecutableOptions options_;
-  std::atomic<Frame*> first_free_{nullptr};  // the frame of the last call: no lock on the usual path
+  std::atomic<Frame*> first_free_{
+      nullptr};  // the frame of the last call: no lock on the usual path
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<Frame>> free_;
   std::atomic<std::int64_t> restrided_{0};

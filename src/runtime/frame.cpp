@@ -27,26 +27,34 @@ c10::DispatchKeySet keys_of(c10::Device device) {
 }
 
 c10::Storage storage_of(c10::DataPtr data, std::int64_t bytes, c10::Allocator* allocator) {
-  return c10::Storage(c10::Storage::use_byte_size_t(), static_cast<std::size_t>(bytes), std::move(data),
-                      allocator, allocator != nullptr);
+  return c10::Storage(c10::Storage::use_byte_size_t(), static_cast<std::size_t>(bytes),
+                      std::move(data), allocator, allocator != nullptr);
 }
 
 std::string relation(ir::SymGuard::Kind kind) {
   switch (kind) {
-    case ir::SymGuard::Kind::kEq: return " == ";
-    case ir::SymGuard::Kind::kNe: return " != ";
-    case ir::SymGuard::Kind::kLt: return " < ";
-    case ir::SymGuard::Kind::kLe: return " <= ";
+    case ir::SymGuard::Kind::kEq:
+      return " == ";
+    case ir::SymGuard::Kind::kNe:
+      return " != ";
+    case ir::SymGuard::Kind::kLt:
+      return " < ";
+    case ir::SymGuard::Kind::kLe:
+      return " <= ";
   }
   TRIPTYCH_UNREACHABLE("guard kind");
 }
 
 bool holds(ir::SymGuard::Kind kind, std::int64_t left, std::int64_t right) {
   switch (kind) {
-    case ir::SymGuard::Kind::kEq: return left == right;
-    case ir::SymGuard::Kind::kNe: return left != right;
-    case ir::SymGuard::Kind::kLt: return left < right;
-    case ir::SymGuard::Kind::kLe: return left <= right;
+    case ir::SymGuard::Kind::kEq:
+      return left == right;
+    case ir::SymGuard::Kind::kNe:
+      return left != right;
+    case ir::SymGuard::Kind::kLt:
+      return left < right;
+    case ir::SymGuard::Kind::kLe:
+      return left <= right;
   }
   TRIPTYCH_UNREACHABLE("guard kind");
 }
@@ -108,15 +116,16 @@ void Frame::check_guards() const {
     const Layout::Guard& guard = layout_.guards[i];
     if (holds(guard.kind, integer(guard.left), integer(guard.right))) continue;
     const ir::SymGuard& text = layout_.program.guards[i];
-    fail(user_error("runtime.guard", "the program was made for " + text.left.str() + relation(text.kind) +
-                                         text.right.str() + ", found " +
+    fail(user_error("runtime.guard", "the program was made for " + text.left.str() +
+                                         relation(text.kind) + text.right.str() + ", found " +
                                          std::to_string(integer(guard.left)) + " and " +
                                          std::to_string(integer(guard.right))));
   }
   for (std::size_t i = 0; i < layout_.program.symbol_sources.size(); ++i) {
     const ir::Symbol name = layout_.program.symbol_sources[i].symbol;
     for (const ir::SymbolInfo& symbol : layout_.program.symbols) {
-      if (symbol.name != name || (symbol.low <= symbols_[i] && symbols_[i] <= symbol.high)) continue;
+      if (symbol.name != name || (symbol.low <= symbols_[i] && symbols_[i] <= symbol.high))
+        continue;
       fail(user_error("runtime.guard", "the program was made for " + name.str() + " from " +
                                            std::to_string(symbol.low) + ", found " +
                                            std::to_string(symbols_[i])));
@@ -130,8 +139,9 @@ void Frame::grow_arena() {
   arena_ = c10::Storage();  // before the larger one is made
   arena_bytes_ = 0;
   const bool large = layout_.device.is_cpu() && bytes >= kLargeBytes;
-  c10::DataPtr data = large ? allocate_large(bytes)
-                            : c10::GetAllocator(layout_.device.type())->allocate(static_cast<std::size_t>(bytes));
+  c10::DataPtr data =
+      large ? allocate_large(bytes)
+            : c10::GetAllocator(layout_.device.type())->allocate(static_cast<std::size_t>(bytes));
   arena_ = storage_of(std::move(data), bytes, nullptr);
   arena_bytes_ = bytes;
 }
@@ -146,8 +156,8 @@ void Frame::prepare_slot(SlotIndex index) {
   }
   if (slot.per_call) {
     if (slot.storage == Storage::kView && slot.as_tensor) {
-      tensors_[index] = tensor_over(nothing_, keys_of(slot.device), slot.dtype, integers(slot.sizes),
-                                    integers(slot.strides), 0);
+      tensors_[index] = tensor_over(nothing_, keys_of(slot.device), slot.dtype,
+                                    integers(slot.sizes), integers(slot.strides), 0);
     }
     return;
   }
@@ -210,7 +220,8 @@ void Frame::bind_views(const SlotLayout& root, const at::Tensor& tensor) {
     if (!view.as_tensor) continue;
     c10::TensorImpl* impl = tensors_[index].unsafeGetTensorImpl();
     impl->set_storage_keep_dtype(tensor.storage());
-    impl->set_storage_offset((tensor.storage_offset() * root.item_bytes + distance) / view.item_bytes);
+    impl->set_storage_offset((tensor.storage_offset() * root.item_bytes + distance) /
+                             view.item_bytes);
   }
 }
 
@@ -254,12 +265,14 @@ void Frame::clear() noexcept {
 at::Tensor Frame::view_of(const at::Tensor& base, const SlotLayout& slot) const {
   return tensor_over(base.storage(), base.key_set(), slot.dtype, integers(slot.sizes),
                      integers(slot.strides),
-                     (base.storage_offset() * static_cast<std::int64_t>(base.itemsize()) + integer(slot.distance)) /
+                     (base.storage_offset() * static_cast<std::int64_t>(base.itemsize()) +
+                      integer(slot.distance)) /
                          slot.item_bytes);
 }
 
 double Frame::nanoseconds(const LaunchLayout& launch) const {
-  return static_cast<double>(integer(launch.extent)) * static_cast<double>(integer(launch.picoseconds)) * 1e-3;
+  return static_cast<double>(integer(launch.extent)) *
+         static_cast<double>(integer(launch.picoseconds)) * 1e-3;
 }
 
 // Kernels by their formulas, an external call by what it reads and writes at the least.

@@ -1,5 +1,5 @@
-// What one running call of a program needs: the arena, tensors over it, pointers, prepared argument lists.
-// A frame is kept between calls; with equal symbol values nothing of it is made anew.
+// What one running call of a program needs: the arena, tensors over it, pointers, prepared argument
+// lists. A frame is kept between calls; with equal symbol values nothing of it is made anew.
 #pragma once
 
 #include <vector>
@@ -16,8 +16,8 @@ class Frame {
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
 
-  // Values of the symbols for the call; everything that depends on them is made again when they changed.
-  // Throws ProgramError when a guard does not hold.
+  // Values of the symbols for the call; everything that depends on them is made again when they
+  // changed. Throws ProgramError when a guard does not hold.
   void bind(const std::vector<std::int64_t>& symbols);
 
   void set_input(SlotIndex slot, const at::Tensor& tensor);  // borrowed until clear()
@@ -33,8 +33,10 @@ class Frame {
   std::vector<std::int64_t> integers(const std::vector<Place>& places) const;
   const c10::IValue* stack(std::size_t step) const { return stacks_[step].data(); }
   std::size_t stack_size(std::size_t step) const { return stacks_[step].size(); }
-  const std::int64_t* launch_symbols(std::size_t step) const { return launch_symbols_[step].data(); }
-  double nanoseconds() const { return nanoseconds_; }          // of the whole program, estimated
+  const std::int64_t* launch_symbols(std::size_t step) const {
+    return launch_symbols_[step].data();
+  }
+  double nanoseconds() const { return nanoseconds_; }  // of the whole program, estimated
   double nanoseconds(const LaunchLayout& launch) const;
   std::int64_t arena_bytes() const { return arena_bytes_; }
   bool owns(const c10::StorageImpl* storage) const {
@@ -58,12 +60,12 @@ class Frame {
   std::vector<std::int64_t> integers_;
   c10::Storage arena_;
   std::int64_t arena_bytes_ = 0;
-  c10::Storage nothing_;                      // what views of per-call memory show between calls
-  std::vector<at::Tensor> tensors_;           // per slot
-  std::vector<const at::Tensor*> pointers_;   // per slot: into tensors_, or the caller's input
-  std::vector<char*> data_;                   // per slot
-  std::vector<std::vector<c10::IValue>> stacks_;            // per step
-  std::vector<std::vector<std::int64_t>> launch_symbols_;   // per step
+  c10::Storage nothing_;                     // what views of per-call memory show between calls
+  std::vector<at::Tensor> tensors_;          // per slot
+  std::vector<const at::Tensor*> pointers_;  // per slot: into tensors_, or the caller's input
+  std::vector<char*> data_;                  // per slot
+  std::vector<std::vector<c10::IValue>> stacks_;           // per step
+  std::vector<std::vector<std::int64_t>> launch_symbols_;  // per step
   double nanoseconds_ = 0;
 };
 

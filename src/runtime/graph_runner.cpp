@@ -23,9 +23,9 @@ class GraphRunner {
   GraphRunner(const ir::Graph& graph, const std::vector<IValue>& inputs)
       : graph_(graph), inputs_(inputs), values_(graph.num_values()) {
     if (inputs.size() != graph.inputs().size()) {
-      fail(user_error("runtime.input_count", graph.name() + " takes " +
-                                                 std::to_string(graph.inputs().size()) + " inputs, found " +
-                                                 std::to_string(inputs.size())));
+      fail(user_error("runtime.input_count",
+                      graph.name() + " takes " + std::to_string(graph.inputs().size()) +
+                          " inputs, found " + std::to_string(inputs.size())));
     }
     symbols_ = bind_symbols(graph, inputs);
     source_ = {[this](ir::ValueId id) { return value(id); },
@@ -60,9 +60,9 @@ class GraphRunner {
     const c10::OperatorHandle op = find_operator(*node.target);
     const auto& arguments = op.schema().arguments();
     if (node.args.size() != arguments.size()) {
-      fail(internal_error("runtime.arguments", node.target->name + ": found " +
-                                                   std::to_string(node.args.size()) + " arguments, expected " +
-                                                   std::to_string(arguments.size()),
+      fail(internal_error("runtime.arguments",
+                          node.target->name + ": found " + std::to_string(node.args.size()) +
+                              " arguments, expected " + std::to_string(arguments.size()),
                           node.location.str()));
     }
     torch::jit::Stack stack;
@@ -73,9 +73,9 @@ class GraphRunner {
     std::vector<IValue> results;
     flatten_results(stack, results);
     if (results.size() != node.results.size()) {
-      fail(internal_error("runtime.results", node.target->name + ": found " +
-                                                 std::to_string(results.size()) + " results, expected " +
-                                                 std::to_string(node.results.size()),
+      fail(internal_error("runtime.results",
+                          node.target->name + ": found " + std::to_string(results.size()) +
+                              " results, expected " + std::to_string(node.results.size()),
                           node.location.str()));
     }
     for (std::size_t i = 0; i < results.size(); ++i) {
@@ -83,8 +83,8 @@ class GraphRunner {
     }
   }
 
-  // Values are immutable: fresh outputs and new contents that ATen made as views of inputs are copied before
-  // inputs get new contents.
+  // Values are immutable: fresh outputs and new contents that ATen made as views of inputs are
+  // copied before inputs get new contents.
   void own_results() {
     for (const ir::Output& output : graph_.outputs()) {
       if (output.kind == ir::Output::Kind::kFresh) own(output.value);
@@ -123,8 +123,10 @@ class GraphRunner {
     return values;
   }
 
-  // The base may stand at another offset than when it was traced: the view keeps its distance to it.
-  IValue view(const IValue& base, const ir::SymExpr& base_offset, const ir::TensorType& type) const {
+  // The base may stand at another offset than when it was traced: the view keeps its distance to
+  // it.
+  IValue view(const IValue& base, const ir::SymExpr& base_offset,
+              const ir::TensorType& type) const {
     if (base.toTensor().scalar_type() != to_torch(type.dtype)) {
       fail(unsupported("runtime.view_dtype", "an output that is a view of another dtype"));
     }
@@ -139,10 +141,14 @@ class GraphRunner {
   ir::SymExpr offset_of_output(std::uint32_t index) const {
     const ir::Output& output = graph_.outputs()[index];
     switch (output.kind) {
-      case ir::Output::Kind::kInput: return offset_of_input(output.index);
-      case ir::Output::Kind::kSameAs: return offset_of_output(output.index);
-      case ir::Output::Kind::kFresh: return graph_.tensor(output.value).storage_offset;
-      default: return output.view.storage_offset;
+      case ir::Output::Kind::kInput:
+        return offset_of_input(output.index);
+      case ir::Output::Kind::kSameAs:
+        return offset_of_output(output.index);
+      case ir::Output::Kind::kFresh:
+        return graph_.tensor(output.value).storage_offset;
+      default:
+        return output.view.storage_offset;
     }
   }
 
@@ -150,14 +156,18 @@ class GraphRunner {
     using Kind = ir::Output::Kind;
     const ir::Output& output = graph_.outputs()[index];
     switch (output.kind) {
-      case Kind::kFresh: return value(output.value);
-      case Kind::kInput: return inputs_[output.index];
+      case Kind::kFresh:
+        return value(output.value);
+      case Kind::kInput:
+        return inputs_[output.index];
       case Kind::kViewOfInput:
         return view(inputs_[output.index], offset_of_input(output.index), output.view);
       case Kind::kViewOfOutput:
         return view(made(output.index), offset_of_output(output.index), output.view);
-      case Kind::kSameAs: return made(output.index);
-      case Kind::kLiteral: return to_ivalue(output.literal, *c10::AnyType::get(), source_);
+      case Kind::kSameAs:
+        return made(output.index);
+      case Kind::kLiteral:
+        return to_ivalue(output.literal, *c10::AnyType::get(), source_);
     }
     TRIPTYCH_UNREACHABLE("output kind");
   }

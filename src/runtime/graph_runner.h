@@ -9,8 +9,8 @@
 
 namespace triptych::runtime {
 
-// `inputs`: a tensor or an integer for each graph input. Returns a value per output that is not hidden, made
-// as the signature says; mutations are copied back. Throws what the ops throw.
+// `inputs`: a tensor or an integer for each graph input. Returns a value per output that is not
+// hidden, made as the signature says; mutations are copied back. Throws what the ops throw.
 std::vector<c10::IValue> run_graph(const ir::Graph& graph, const std::vector<c10::IValue>& inputs);
 
 }  // namespace triptych::runtime

@@ -12,8 +12,8 @@ namespace {
 [[noreturn]] void refuse(const Layout& layout, std::size_t input, const std::string& found,
                          const std::string& expected) {
   const std::string& name = layout.program.inputs[input].name;
-  fail(user_error("runtime.input", "input " + std::to_string(input) + " (" + name + "): found " + found +
-                                       ", expected " + expected));
+  fail(user_error("runtime.input", "input " + std::to_string(input) + " (" + name + "): found " +
+                                       found + ", expected " + expected));
 }
 
 void check_kind(const Layout& layout, std::size_t i, const InputRef& input) {
@@ -45,10 +45,14 @@ void check_kind(const Layout& layout, std::size_t i, const InputRef& input) {
 
 std::int64_t read_symbol(const Source& source, const InputRef& input) {
   switch (source.kind) {
-    case Source::Kind::kSize: return input.tensor->sizes()[static_cast<std::size_t>(source.dim)];
-    case Source::Kind::kStride: return input.tensor->strides()[static_cast<std::size_t>(source.dim)];
-    case Source::Kind::kOffset: return input.tensor->storage_offset();
-    case Source::Kind::kScalar: return input.integer;
+    case Source::Kind::kSize:
+      return input.tensor->sizes()[static_cast<std::size_t>(source.dim)];
+    case Source::Kind::kStride:
+      return input.tensor->strides()[static_cast<std::size_t>(source.dim)];
+    case Source::Kind::kOffset:
+      return input.tensor->storage_offset();
+    case Source::Kind::kScalar:
+      return input.integer;
   }
   TRIPTYCH_UNREACHABLE("symbol source");
 }
@@ -78,14 +82,17 @@ Range memory_of(const at::Tensor& tensor) {
     last += (tensor.sizes()[d] - 1) * tensor.strides()[d];
   }
   const auto begin = reinterpret_cast<std::uintptr_t>(tensor.const_data_ptr());
-  return {begin, begin + static_cast<std::uintptr_t>((last + 1) * static_cast<std::int64_t>(tensor.itemsize()))};
+  return {begin, begin + static_cast<std::uintptr_t>((last + 1) *
+                                                     static_cast<std::int64_t>(tensor.itemsize()))};
 }
 
 }  // namespace
 
-void read_symbols(const Layout& layout, std::span<const InputRef> inputs, std::vector<std::int64_t>& symbols) {
+void read_symbols(const Layout& layout, std::span<const InputRef> inputs,
+                  std::vector<std::int64_t>& symbols) {
   if (inputs.size() != layout.program.inputs.size()) {
-    fail(user_error("runtime.input_count", "found " + std::to_string(inputs.size()) + " inputs, expected " +
+    fail(user_error("runtime.input_count", "found " + std::to_string(inputs.size()) +
+                                               " inputs, expected " +
                                                std::to_string(layout.program.inputs.size())));
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) check_kind(layout, i, inputs[i]);
@@ -100,11 +107,13 @@ void check_shapes(const Layout& layout, const Frame& frame, std::span<const Inpu
     const SlotLayout& slot = layout.slots[i];
     if (!slot.is_tensor) {
       if (frame.integer(slot.scalar) == inputs[i].integer) continue;
-      refuse(layout, i, std::to_string(inputs[i].integer), std::to_string(frame.integer(slot.scalar)));
+      refuse(layout, i, std::to_string(inputs[i].integer),
+             std::to_string(frame.integer(slot.scalar)));
     }
     const at::Tensor& tensor = *inputs[i].tensor;
     if (shape_matches(slot, frame, tensor)) continue;
-    refuse(layout, i, "sizes " + list_text(tensor.sizes()) + " strides " + list_text(tensor.strides()),
+    refuse(layout, i,
+           "sizes " + list_text(tensor.sizes()) + " strides " + list_text(tensor.strides()),
            "sizes " + list_text(frame.integers(slot.sizes)) + " strides " +
                list_text(frame.integers(slot.strides)));
   }
@@ -117,10 +126,11 @@ void check_overlap(const Layout& layout, std::span<const InputRef> inputs) {
       if (other == mutated || inputs[other].tensor == nullptr) continue;
       const Range theirs = memory_of(*inputs[other].tensor);
       if (mine.begin >= theirs.end || theirs.begin >= mine.end) continue;
-      fail(unsupported("runtime.overlap",
-                       "input " + std::to_string(mutated) + " (" + layout.program.inputs[mutated].name +
-                           ") is written and shares memory with input " + std::to_string(other) + " (" +
-                           layout.program.inputs[other].name + ")"));
+      fail(unsupported("runtime.overlap", "input " + std::to_string(mutated) + " (" +
+                                              layout.program.inputs[mutated].name +
+                                              ") is written and shares memory with input " +
+                                              std::to_string(other) + " (" +
+                                              layout.program.inputs[other].name + ")"));
     }
   }
 }

@@ -13,13 +13,15 @@ struct InputRef {
   std::int64_t integer = 0;
 };
 
-// Number, kind, dtype, device, rank; then the values of the program's symbols. Throws ProgramError (user).
-void read_symbols(const Layout& layout, std::span<const InputRef> inputs, std::vector<std::int64_t>& symbols);
-// Sizes and strides against the program's, with the frame's symbols bound. Strides of dimensions of size 1
-// are not looked at. Throws ProgramError (user).
+// Number, kind, dtype, device, rank; then the values of the program's symbols. Throws ProgramError
+// (user).
+void read_symbols(const Layout& layout, std::span<const InputRef> inputs,
+                  std::vector<std::int64_t>& symbols);
+// Sizes and strides against the program's, with the frame's symbols bound. Strides of dimensions of
+// size 1 are not looked at. Throws ProgramError (user).
 void check_shapes(const Layout& layout, const Frame& frame, std::span<const InputRef> inputs);
-// A program that mutates an input must not be given other inputs that share its memory. Throws ProgramError
-// (unsupported, "runtime.overlap"), so that the caller can run eagerly.
+// A program that mutates an input must not be given other inputs that share its memory. Throws
+// ProgramError (unsupported, "runtime.overlap"), so that the caller can run eagerly.
 void check_overlap(const Layout& layout, std::span<const InputRef> inputs);
 
 }  // namespace triptych::runtime

@@ -20,7 +20,8 @@ class Pool {
     const std::int64_t wanted = (bytes + kHugePage - 1) / kHugePage * kHugePage;
     {
       const std::lock_guard lock(mutex_);
-      // A block up to a quarter larger is good enough: more would waste what the caller never touches.
+      // A block up to a quarter larger is good enough: more would waste what the caller never
+      // touches.
       const auto found = free_.lower_bound(wanted);
       if (found != free_.end() && found->first <= wanted + wanted / 4) {
         void* block = found->second;

@@ -1,5 +1,6 @@
-// Memory for large outputs and arenas. Fresh pages cost up to ten times the kernel that fills them, and glibc
-// gives blocks of 32 MiB back to the system each time: these blocks are aligned for huge pages and reused.
+// Memory for large outputs and arenas. Fresh pages cost up to ten times the kernel that fills them,
+// and glibc gives blocks of 32 MiB back to the system each time: these blocks are aligned for huge
+// pages and reused.
 #pragma once
 
 #include <cstdint>

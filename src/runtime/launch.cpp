@@ -11,7 +11,8 @@ namespace triptych::runtime {
 
 namespace {
 
-// Scratch memory of one thread, grown and never shrunk; a kernel's locals are rows, so it stays small.
+// Scratch memory of one thread, grown and never shrunk; a kernel's locals are rows, so it stays
+// small.
 class Scratch {
  public:
   ~Scratch() { std::free(data_); }

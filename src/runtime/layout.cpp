@@ -102,8 +102,10 @@ void Builder::add(const Slot& slot) {
     layout.distance = place(slot.type.storage_offset * SymExpr(layout.item_bytes) -
                             root.storage_offset * SymExpr(ir::dtype_bytes(root.dtype)));
   }
-  const Storage root = layout.root < out_.slots.size() ? out_.slots[layout.root].storage : slot.storage;
-  layout.per_call = root == Storage::kInput || root == Storage::kOutput || root == Storage::kExternal;
+  const Storage root =
+      layout.root < out_.slots.size() ? out_.slots[layout.root].storage : slot.storage;
+  layout.per_call =
+      root == Storage::kInput || root == Storage::kOutput || root == Storage::kExternal;
   out_.slots.push_back(std::move(layout));
 }
 
@@ -137,7 +139,8 @@ void Builder::add(const plan::LaunchStep& step) {
   const mapping::LaunchInfo info = mapping::launch_info(kernel);
   layout.extent = place(info.parallel_extent.substitute(rename));
   layout.scratch = place(info.scratch_bytes.substitute(rename));
-  // An inner loop's extent may depend on an outer loop's variable; any value of it does for an estimate.
+  // An inner loop's extent may depend on an outer loop's variable; any value of it does for an
+  // estimate.
   layout.picoseconds = place(info.iteration_cost_ps.substitute(
       [&](ir::Symbol symbol) { return rename(symbol).value_or(SymExpr(1)); }));
   layout.chunk_multiple = info.chunk_multiple;
@@ -165,7 +168,8 @@ void Builder::add(const plan::ExternalStep& step) {
     };
     add_formulas(step.args[a]);
     if (const auto* list = step.args[a].get_if<ir::ArgumentList>()) {
-      for (std::size_t i = 0; i < list->items.size(); ++i) tensor(list->items[i], static_cast<int>(i));
+      for (std::size_t i = 0; i < list->items.size(); ++i)
+        tensor(list->items[i], static_cast<int>(i));
     } else {
       tensor(step.args[a], -1);
     }
@@ -174,7 +178,8 @@ void Builder::add(const plan::ExternalStep& step) {
   if (step.out_variant) {
     layout.allocate = first_writes(step.results);
     auto argument = static_cast<std::uint32_t>(step.args.size());
-    for (const SlotIndex result : layout.results) layout.tensors.push_back({argument++, -1, result});
+    for (const SlotIndex result : layout.results)
+      layout.tensors.push_back({argument++, -1, result});
     layout.typed = find_typed_call(target, step.args);
   }
   for (const auto& tensor : layout.tensors) out_.slots[tensor.slot].as_tensor = true;
@@ -190,10 +195,14 @@ void Builder::add(const plan::FreeStep& step) {
 const SymExpr& Builder::offset_of_output(const ir::Output& output) const {
   using Kind = ir::Output::Kind;
   switch (output.kind) {
-    case Kind::kFresh: return program_.slots[plan::SlotId{output.value.value}].type.storage_offset;
-    case Kind::kInput: return program_.slots[plan::SlotId{output.index}].type.storage_offset;
-    case Kind::kSameAs: return offset_of_output(program_.outputs[output.index]);
-    default: return output.view.storage_offset;
+    case Kind::kFresh:
+      return program_.slots[plan::SlotId{output.value.value}].type.storage_offset;
+    case Kind::kInput:
+      return program_.slots[plan::SlotId{output.index}].type.storage_offset;
+    case Kind::kSameAs:
+      return offset_of_output(program_.outputs[output.index]);
+    default:
+      return output.view.storage_offset;
   }
 }
 
@@ -202,7 +211,8 @@ ir::DType Builder::dtype_of_base(const ir::Output& output) const {
   if (output.kind == Kind::kInput || output.kind == Kind::kViewOfInput) {
     return program_.slots[plan::SlotId{output.index}].type.dtype;
   }
-  if (output.kind == Kind::kFresh) return program_.slots[plan::SlotId{output.value.value}].type.dtype;
+  if (output.kind == Kind::kFresh)
+    return program_.slots[plan::SlotId{output.value.value}].type.dtype;
   return dtype_of_base(program_.outputs[output.index]);
 }
 

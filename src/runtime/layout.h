@@ -1,5 +1,6 @@
-// A program made ready to run, once: every symbolic integer has a place in one SymProgram, every op its
-// dispatcher handle, every step the list of what must be filled in per call. Immutable, shared by threads.
+// A program made ready to run, once: every symbolic integer has a place in one SymProgram, every op
+// its dispatcher handle, every step the list of what must be filled in per call. Immutable, shared
+// by threads.
 #pragma once
 
 #include <vector>
@@ -14,7 +15,7 @@
 
 namespace triptych::runtime {
 
-using Place = std::uint32_t;      // of an integer among SymProgram's results
+using Place = std::uint32_t;  // of an integer among SymProgram's results
 using SlotIndex = std::uint32_t;
 
 // A kernel that is no C function: how a device from outside runs one.
@@ -40,9 +41,9 @@ struct SlotLayout {
   std::int64_t item_bytes = 1;
   std::vector<Place> sizes, strides;
   Place bytes = 0, arena_offset = 0, scalar = 0;
-  Place distance = 0;              // bytes from the root's first element (views)
-  SlotIndex root = 0;              // itself unless a view
-  std::vector<SlotIndex> views;    // per-call views of this root
+  Place distance = 0;            // bytes from the root's first element (views)
+  SlotIndex root = 0;            // itself unless a view
+  std::vector<SlotIndex> views;  // per-call views of this root
 };
 
 struct LaunchLayout {
@@ -64,7 +65,8 @@ struct ExternalLayout {
   const plan::ExternalStep* step = nullptr;
   c10::OperatorHandle op;
   TypedCall typed = nullptr;
-  std::vector<TensorArgument> tensors;   // all of them, in order; per_call ones are filled in each time
+  std::vector<TensorArgument>
+      tensors;  // all of them, in order; per_call ones are filled in each time
   std::vector<SlotIndex> results;
   std::vector<SlotIndex> allocate;
   bool out_variant = false;
@@ -86,19 +88,25 @@ struct Layout {
   std::vector<CompiledKernel> kernels;
   plan::SymProgram integers;
   std::vector<SlotLayout> slots;
-  std::vector<SlotIndex> per_call;       // slots whose memory is found anew in each call
+  std::vector<SlotIndex> per_call;  // slots whose memory is found anew in each call
   std::vector<StepLayout> steps;
   bool has_external_calls = false;
-  bool has_literals = false;             // among the outputs
+  bool has_literals = false;  // among the outputs
   std::vector<at::Tensor> constants;
-  struct Guard { ir::SymGuard::Kind kind; Place left, right; };
+  struct Guard {
+    ir::SymGuard::Kind kind;
+    Place left, right;
+  };
   std::vector<Guard> guards;
-  struct View { std::vector<Place> sizes, strides; Place distance = 0; };
-  std::vector<View> output_views;        // per output; kViewOfInput and kViewOfOutput
-  std::vector<View> metadata;            // per mutation; kMetadata
-  std::vector<Place> literals;           // per output; symbolic literals
+  struct View {
+    std::vector<Place> sizes, strides;
+    Place distance = 0;
+  };
+  std::vector<View> output_views;  // per output; kViewOfInput and kViewOfOutput
+  std::vector<View> metadata;      // per mutation; kMetadata
+  std::vector<Place> literals;     // per output; symbolic literals
   Place arena_bytes = 0;
-  c10::Device device{c10::kCPU};         // of the arena
+  c10::Device device{c10::kCPU};  // of the arena
   std::vector<std::uint32_t> mutated_inputs;
 };
 

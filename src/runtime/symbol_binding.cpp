@@ -13,7 +13,8 @@ SymbolValues bind_symbols(const ir::Graph& graph, const std::vector<c10::IValue>
     const ir::ValueType& type = graph.value(graph.inputs()[i].value).type;
     if (const auto* scalar = std::get_if<ir::ScalarValueType>(&type)) {
       if (scalar->expr && inputs[i].isInt()) bind(*scalar->expr, inputs[i].toInt());
-    } else if (const auto* tensor = std::get_if<ir::TensorType>(&type); tensor && inputs[i].isTensor()) {
+    } else if (const auto* tensor = std::get_if<ir::TensorType>(&type);
+               tensor && inputs[i].isTensor()) {
       const at::Tensor& found = inputs[i].toTensor();
       for (std::size_t d = 0; d < tensor->sizes.size(); ++d) {
         bind(tensor->sizes[d], found.sizes()[d]);
@@ -34,7 +35,8 @@ std::int64_t evaluate(const ir::SymExpr& expr, const SymbolValues& symbols) {
     if (found == symbols.end()) return std::nullopt;
     return found->second;
   });
-  if (!value) fail(internal_error("runtime.unbound_symbol", "no input gives the value of " + expr.str()));
+  if (!value)
+    fail(internal_error("runtime.unbound_symbol", "no input gives the value of " + expr.str()));
   return *value;
 }
 

@@ -11,8 +11,8 @@ namespace triptych::runtime {
 
 namespace {
 
-// The out forms take `out` as a mutable reference to a const handle: the handle itself is not changed, since
-// the result has its size already.
+// The out forms take `out` as a mutable reference to a const handle: the handle itself is not
+// changed, since the result has its size already.
 at::Tensor& out(const at::Tensor* tensor) { return const_cast<at::Tensor&>(*tensor); }
 
 void mm(const at::Tensor* const* t) { at::_ops::mm_out::call(*t[0], *t[1], out(t[2])); }

@@ -1,5 +1,5 @@
-// An interned string: equality is one pointer comparison; order is by text, so that sorted output is
-// the same in every run. Interned text lives for the whole process; the table is thread-safe.
+// An interned string: equality is one pointer comparison; order is by text, so that sorted output
+// is the same in every run. Interned text lives for the whole process; the table is thread-safe.
 #pragma once
 
 #include <compare>

@@ -21,7 +21,7 @@ enum class ErrorKind : unsigned char {
 // period.
 struct Error {
   ErrorKind kind = ErrorKind::kInternal;
-  std::string code;      // short stable reason code, e.g. "lower.unknown_op"
+  std::string code;  // short stable reason code, e.g. "lower.unknown_op"
   std::string message;
   std::string location;  // the user's "file:line", when known
   std::string hint;

@@ -60,42 +60,62 @@ c10::Device to_torch(const ir::Device& device) { return c10::Device(device.str()
 
 ir::Layout to_ir(c10::Layout layout) {
   switch (layout) {
-    case c10::kStrided: return ir::Layout::kStrided;
-    case c10::kSparse: return ir::Layout::kSparse;
-    case c10::kSparseCsr: return ir::Layout::kSparseCsr;
-    case c10::kMkldnn: return ir::Layout::kMkldnn;
-    case c10::kJagged: return ir::Layout::kJagged;
-    default: return ir::Layout::kOther;  // torch adds layouts between its versions
+    case c10::kStrided:
+      return ir::Layout::kStrided;
+    case c10::kSparse:
+      return ir::Layout::kSparse;
+    case c10::kSparseCsr:
+      return ir::Layout::kSparseCsr;
+    case c10::kMkldnn:
+      return ir::Layout::kMkldnn;
+    case c10::kJagged:
+      return ir::Layout::kJagged;
+    default:
+      return ir::Layout::kOther;  // torch adds layouts between its versions
   }
 }
 
 c10::Layout to_torch(ir::Layout layout) {
   switch (layout) {
-    case ir::Layout::kStrided: return c10::kStrided;
-    case ir::Layout::kSparse: return c10::kSparse;
-    case ir::Layout::kSparseCsr: return c10::kSparseCsr;
-    case ir::Layout::kMkldnn: return c10::kMkldnn;
-    case ir::Layout::kJagged: return c10::kJagged;
-    case ir::Layout::kOther: break;
+    case ir::Layout::kStrided:
+      return c10::kStrided;
+    case ir::Layout::kSparse:
+      return c10::kSparse;
+    case ir::Layout::kSparseCsr:
+      return c10::kSparseCsr;
+    case ir::Layout::kMkldnn:
+      return c10::kMkldnn;
+    case ir::Layout::kJagged:
+      return c10::kJagged;
+    case ir::Layout::kOther:
+      break;
   }
   TRIPTYCH_UNREACHABLE("a layout that the intermediate form does not have");
 }
 
 ir::MemoryFormat to_ir(c10::MemoryFormat format) {
   switch (format) {
-    case c10::MemoryFormat::Preserve: return ir::MemoryFormat::kPreserve;
-    case c10::MemoryFormat::ChannelsLast: return ir::MemoryFormat::kChannelsLast;
-    case c10::MemoryFormat::ChannelsLast3d: return ir::MemoryFormat::kChannelsLast3d;
-    default: return ir::MemoryFormat::kContiguous;
+    case c10::MemoryFormat::Preserve:
+      return ir::MemoryFormat::kPreserve;
+    case c10::MemoryFormat::ChannelsLast:
+      return ir::MemoryFormat::kChannelsLast;
+    case c10::MemoryFormat::ChannelsLast3d:
+      return ir::MemoryFormat::kChannelsLast3d;
+    default:
+      return ir::MemoryFormat::kContiguous;
   }
 }
 
 c10::MemoryFormat to_torch(ir::MemoryFormat format) {
   switch (format) {
-    case ir::MemoryFormat::kContiguous: return c10::MemoryFormat::Contiguous;
-    case ir::MemoryFormat::kPreserve: return c10::MemoryFormat::Preserve;
-    case ir::MemoryFormat::kChannelsLast: return c10::MemoryFormat::ChannelsLast;
-    case ir::MemoryFormat::kChannelsLast3d: return c10::MemoryFormat::ChannelsLast3d;
+    case ir::MemoryFormat::kContiguous:
+      return c10::MemoryFormat::Contiguous;
+    case ir::MemoryFormat::kPreserve:
+      return c10::MemoryFormat::Preserve;
+    case ir::MemoryFormat::kChannelsLast:
+      return c10::MemoryFormat::ChannelsLast;
+    case ir::MemoryFormat::kChannelsLast3d:
+      return c10::MemoryFormat::ChannelsLast3d;
   }
   TRIPTYCH_UNREACHABLE("memory format");
 }

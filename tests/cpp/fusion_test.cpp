@@ -60,7 +60,8 @@ std::string differences(const SmallGraph& g, const Compiled& compiled, double to
       for (std::size_t i = 0; i < want.size(); ++i) {
         if (close(got[i], want[i], tolerance)) continue;
         return "output " + g.graph.value(output.value).name + "[" + std::to_string(i) + "] is " +
-               std::to_string(got[i]) + ", expected " + std::to_string(want[i]) + "\n" + print_kernels(*program);
+               std::to_string(got[i]) + ", expected " + std::to_string(want[i]) + "\n" +
+               print_kernels(*program);
       }
     }
   }
@@ -70,8 +71,8 @@ std::string differences(const SmallGraph& g, const Compiled& compiled, double to
 std::string explain(const Compiled& compiled) {
   std::string text = print_kernels(compiled.fused);
   for (const auto& decision : compiled.log) {
-    text += "# " + decision.producer + " + " + decision.consumer + (decision.fused ? ": fused, " : ": apart, ") +
-            decision.reason + "\n";
+    text += "# " + decision.producer + " + " + decision.consumer +
+            (decision.fused ? ": fused, " : ": apart, ") + decision.reason + "\n";
   }
   return text;
 }
@@ -89,7 +90,9 @@ TEST_CASE("a chain of pointwise ops is one kernel") {
   SmallGraph g;
   auto x = g.input({8, 16});
   auto y = x;
-  for (int i = 0; i < 20; ++i) y = g.unary(i % 2 == 0 ? "aten.tanh.default" : "aten.neg.default", g.binary("aten.add.Tensor", y, x));
+  for (int i = 0; i < 20; ++i)
+    y = g.unary(i % 2 == 0 ? "aten.tanh.default" : "aten.neg.default",
+                g.binary("aten.add.Tensor", y, x));
   g.output(y);
   check(g, 1);
 }
@@ -222,14 +225,17 @@ TEST_CASE("column reductions with prologue") {
   SmallGraph g;
   auto x = g.input({40, 50});
   auto y = g.input({40, 50});
-  g.output(g.scaled(g.reduce("aten.sum.dim_IntList", g.binary("aten.mul.Tensor", x, y), {0}, false), 0.5));
+  g.output(g.scaled(g.reduce("aten.sum.dim_IntList", g.binary("aten.mul.Tensor", x, y), {0}, false),
+                    0.5));
   check(g, 1, 1e-4);
 }
 
 TEST_CASE("long reductions are split into partial results") {
   SmallGraph g;
   auto x = g.input({300, 500});
-  g.output(g.unary("aten.sqrt.default", g.reduce("aten.sum.dim_IntList", g.binary("aten.mul.Tensor", x, x), {0, 1}, false)));
+  g.output(
+      g.unary("aten.sqrt.default",
+              g.reduce("aten.sum.dim_IntList", g.binary("aten.mul.Tensor", x, x), {0, 1}, false)));
   g.output(g.reduce("aten.amax.default", g.input({2, 70001}), {1}, true));
   g.output(g.reduce("aten.sum.dim_IntList", g.input({5000, 32}), {0}, false));
   const Compiled compiled = compile(g);
@@ -242,7 +248,8 @@ TEST_CASE("long reductions are split into partial results") {
 TEST_CASE("softmax across memory takes columns as vectors") {
   SmallGraph g;
   auto x = g.input({3, 10, 100});
-  auto e = g.unary("aten.exp.default", g.binary("aten.sub.Tensor", x, g.reduce("aten.amax.default", x, {1}, true)));
+  auto e = g.unary("aten.exp.default",
+                   g.binary("aten.sub.Tensor", x, g.reduce("aten.amax.default", x, {1}, true)));
   g.output(g.binary("aten.div.Tensor", e, g.reduce("aten.sum.dim_IntList", e, {1}, true)));
   const Compiled compiled = compile(g);
   INFO(print_kernels(compiled.mapped));
@@ -269,8 +276,10 @@ TEST_CASE("lookups by index fuse with what follows, checks and all") {
   auto places = g.input({12, 16});
   auto indices = g.input({3, 12}, DType::kI64);
   auto order = g.input({1, 12}, DType::kI64);
-  auto found = g.external("aten.embedding.default", {{"weight", words}, {"indices", indices}}, {3, 12, 16});
-  auto place = g.external("aten.embedding.default", {{"weight", places}, {"indices", order}}, {1, 12, 16});
+  auto found =
+      g.external("aten.embedding.default", {{"weight", words}, {"indices", indices}}, {3, 12, 16});
+  auto place =
+      g.external("aten.embedding.default", {{"weight", places}, {"indices", order}}, {1, 12, 16});
   g.output(g.unary("aten.exp.default", g.binary("aten.add.Tensor", found, place)));
   const Compiled compiled = compile(g);
   INFO(explain(compiled));
@@ -333,7 +342,8 @@ TEST_CASE("goldens") {
   {
     SmallGraph g;
     auto x = g.input({16, 64});
-    auto rotated = g.cat({g.unary("aten.neg.default", g.slice(x, 1, 32, 64)), g.slice(x, 1, 0, 32)}, 1);
+    auto rotated =
+        g.cat({g.unary("aten.neg.default", g.slice(x, 1, 32, 64)), g.slice(x, 1, 0, 32)}, 1);
     g.output(g.binary("aten.add.Tensor", g.binary("aten.mul.Tensor", x, g.input({16, 64})),
                       g.binary("aten.mul.Tensor", rotated, g.input({16, 64}))));
     check_golden("fusion/rotary.txt", story(g));
@@ -368,11 +378,13 @@ void check_random(bool symbols, std::uint32_t seeds) {
   std::size_t kernels_before = 0;
   std::size_t kernels_after = 0;
   const char* only = std::getenv("TRIPTYCH_SEED");  // one program again
-  if (const char* more = std::getenv("TRIPTYCH_SEEDS")) seeds = static_cast<std::uint32_t>(std::atoi(more));
+  if (const char* more = std::getenv("TRIPTYCH_SEEDS"))
+    seeds = static_cast<std::uint32_t>(std::atoi(more));
   const std::uint32_t first = only != nullptr ? static_cast<std::uint32_t>(std::atoi(only)) : 0;
   const std::uint32_t last = only != nullptr ? first + 1 : seeds;
   for (std::uint32_t seed = first; seed < last; ++seed) {
-    const SmallGraph g = random_graph(seed, {.ops = 6 + static_cast<int>(seed % 12), .symbols = symbols});
+    const SmallGraph g =
+        random_graph(seed, {.ops = 6 + static_cast<int>(seed % 12), .symbols = symbols});
     CAPTURE(seed);
     // With eager's rounding fusion changes no number, up to the order of sums.
     const Compiled compiled = compile(g, true);
@@ -382,7 +394,8 @@ void check_random(bool symbols, std::uint32_t seeds) {
     kernels_before += count_kernels(compiled.lowered);
     kernels_after += count_kernels(compiled.fused);
   }
-  if (only == nullptr) CHECK(kernels_after * 2 < kernels_before);  // the property is about fused programs
+  if (only == nullptr)
+    CHECK(kernels_after * 2 < kernels_before);  // the property is about fused programs
   MESSAGE(kernels_before << " kernels became " << kernels_after);
 }
 
@@ -394,18 +407,22 @@ TEST_CASE("random programs with symbolic sizes") { check_random(true, 300); }
 
 namespace {
 
-// One block of GPT-2 as normalization leaves it: linear layers are calls with the bias as a kernel of its own.
+// One block of GPT-2 as normalization leaves it: linear layers are calls with the bias as a kernel
+// of its own.
 ValueId gpt2_block(SmallGraph& g, ValueId x, const Sizes& shape, std::int64_t heads) {
   const ir::SymExpr rows = shape[0] * shape[1];
   const std::int64_t width = shape[2].constant();
   const auto linear = [&](ValueId in, std::int64_t from, std::int64_t to) {
-    return g.binary("aten.add.Tensor", g.mm(g.view(in, {rows, from}), g.input({from, to})), g.input({to}));
+    return g.binary("aten.add.Tensor", g.mm(g.view(in, {rows, from}), g.input({from, to})),
+                    g.input({to}));
   };
   const ValueId normed = g.layer_norm(x, g.input({width}), g.input({width}));
-  const ValueId qkv = g.view(linear(normed, width, 3 * width), {shape[0], shape[1], 3, heads, width / heads});
+  const ValueId qkv =
+      g.view(linear(normed, width, 3 * width), {shape[0], shape[1], 3, heads, width / heads});
   std::vector<ValueId> parts;
   for (int i = 0; i < 3; ++i) {
-    parts.push_back(g.permute(g.slice(qkv, 2, i, i + 1), {0, 3, 1, 2, 4}));  // read in place by the call
+    parts.push_back(
+        g.permute(g.slice(qkv, 2, i, i + 1), {0, 3, 1, 2, 4}));  // read in place by the call
   }
   const ValueId mixed = g.external("aten._scaled_dot_product_flash_attention_for_cpu.default",
                                    {{"query", parts[0]}, {"key", parts[1]}, {"value", parts[2]}},
@@ -415,9 +432,12 @@ ValueId gpt2_block(SmallGraph& g, ValueId x, const Sizes& shape, std::int64_t he
   const ValueId residual = g.binary("aten.add.Tensor", out, x);
   const ValueId second = g.layer_norm(residual, g.input({width}), g.input({width}));
   const ValueId hidden = g.view(linear(second, width, 4 * width), {shape[0], shape[1], 4 * width});
-  const ValueId cube = g.binary("aten.mul.Tensor", g.binary("aten.mul.Tensor", hidden, hidden), hidden);
-  const ValueId inner = g.scaled(g.binary("aten.add.Tensor", hidden, g.scaled(cube, 0.044715)), 0.7978845608);
-  const ValueId gelu = g.binary("aten.mul.Tensor", g.scaled(hidden, 0.5), g.unary("aten.tanh.default", inner));
+  const ValueId cube =
+      g.binary("aten.mul.Tensor", g.binary("aten.mul.Tensor", hidden, hidden), hidden);
+  const ValueId inner =
+      g.scaled(g.binary("aten.add.Tensor", hidden, g.scaled(cube, 0.044715)), 0.7978845608);
+  const ValueId gelu =
+      g.binary("aten.mul.Tensor", g.scaled(hidden, 0.5), g.unary("aten.tanh.default", inner));
   const ValueId mlp = g.view(linear(gelu, 4 * width, width), shape);
   return g.binary("aten.add.Tensor", residual, mlp);
 }
@@ -471,6 +491,7 @@ TEST_CASE("fusion takes time in proportion to the program") {
   const double six = best_fusion_time(gpt2(6), 5);
   const double half = best_fusion_time(gpt2(32), 3);
   const double whole = best_fusion_time(gpt2(64), 3);
-  MESSAGE("fusing GPT-2: 6 layers " << six << " ms, 32 layers " << half << " ms, 64 layers " << whole << " ms");
+  MESSAGE("fusing GPT-2: 6 layers " << six << " ms, 32 layers " << half << " ms, 64 layers "
+                                    << whole << " ms");
   CHECK(whole <= 3 * half);  // the goal is 2.2; a shared machine is noisy
 }

@@ -1,4 +1,5 @@
-// Golden tests: the expected text is a file under tests/golden. With TRIPTYCH_BLESS=1 in the environment
+// Golden tests: the expected text is a file under tests/golden. With TRIPTYCH_BLESS=1 in the
+// environment
 // (`./dev bless`), files are rewritten instead of compared.
 #pragma once
 

@@ -1,4 +1,5 @@
-// The text form of kernels, the verifier rule by rule, structural keys, and the reference interpreter.
+// The text form of kernels, the verifier rule by rule, structural keys, and the reference
+// interpreter.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -17,7 +18,8 @@ using namespace triptych::loops;  // NOLINT
 
 namespace {
 
-const char* const kSoftmax = R"(kernel softmax[s0](in %x: f32[8*s0], out %y: f32[8*s0]) from (a, b) {
+const char* const kSoftmax =
+    R"(kernel softmax[s0](in %x: f32[8*s0], out %y: f32[8*s0]) from (a, b) {
   local %t: f32[8]
   for i0 in s0 {
     for i1 in 8 reduce(v1 = max v0) {
@@ -47,7 +49,8 @@ Kernel parsed(const std::string& text) {
 
 // A kernel of this body over f32 %x, i64 %k and output %y, 8 elements each.
 std::string with_body(const std::string& body, const std::string& locals = "") {
-  return "kernel k(in %x: f32[8], in %k: i64[8], in %h: bf16[8], out %y: f32[8]) {\n" + locals + body + "}\n";
+  return "kernel k(in %x: f32[8], in %k: i64[8], in %h: bf16[8], out %y: f32[8]) {\n" + locals +
+         body + "}\n";
 }
 
 // The rule that the verifier complains about first; empty when it has no complaint.
@@ -60,8 +63,9 @@ std::string broken_rule(const std::string& text) {
 }
 
 double run_scalar(const std::string& expression, double x, double y = 0) {
-  const std::string text = "kernel k(in %x: f32[1], in %z: f32[1], out %y: f32[1]) {\n  v0 = load %x[0]\n" +
-                           std::string("  v1 = load %z[0]\n  v2 = ") + expression + "\n  store %y[0], v2\n}\n";
+  const std::string text =
+      "kernel k(in %x: f32[1], in %z: f32[1], out %y: f32[1]) {\n  v0 = load %x[0]\n" +
+      std::string("  v1 = load %z[0]\n  v2 = ") + expression + "\n  store %y[0], v2\n}\n";
   const Kernel kernel = parsed(text);
   float in = static_cast<float>(x);
   float other = static_cast<float>(y);
@@ -77,16 +81,18 @@ double run_scalar(const std::string& expression, double x, double y = 0) {
 TEST_CASE("printing and parsing are inverse") {
   for (const std::string& text : {
            std::string(kSoftmax),
-           std::string("kernel m(in %x: bf16[64], in %i: i64[8], out %y: f32[8], workspace %w: f64[4]) {\n"
-                       "  v0 = const -inf : f64\n  v1 = const nan : f32\n  v2 = const 1e-05 : f32\n"
-                       "  v3 = const -3 : i64\n  v4 = const true : bool\n  v5 = const -0.0 : f32\n"
-                       "  for i0 in min(s, 4) parallel vector(16) unroll(2) {\n"
-                       "    v6 = load %i[i0]\n    v7 = index [8*floordiv(i0, 2) + mod(i0, 2)]\n"
-                       "    v8 = lt v6, v7\n    check v8, index_out_of_range\n    check v4, division_by_zero\n"
-                       "    v9 = load %x[v6 + 1]\n    v10 = cast v9 : f32\n    v11 = bitcast v10 : i32\n"
-                       "    for i1 in 4 vector(8) reduce(v14, v15 = welford v13; v16 = sum v13) {\n"
-                       "      v12 = load %x[i1]\n      v13 = cast v12 : f32\n    }\n"
-                       "    store %y[i0], v14\n  }\n}\n"),
+           std::string(
+               "kernel m(in %x: bf16[64], in %i: i64[8], out %y: f32[8], workspace %w: f64[4]) {\n"
+               "  v0 = const -inf : f64\n  v1 = const nan : f32\n  v2 = const 1e-05 : f32\n"
+               "  v3 = const -3 : i64\n  v4 = const true : bool\n  v5 = const -0.0 : f32\n"
+               "  for i0 in min(s, 4) parallel vector(16) unroll(2) {\n"
+               "    v6 = load %i[i0]\n    v7 = index [8*floordiv(i0, 2) + mod(i0, 2)]\n"
+               "    v8 = lt v6, v7\n    check v8, index_out_of_range\n    check v4, "
+               "division_by_zero\n"
+               "    v9 = load %x[v6 + 1]\n    v10 = cast v9 : f32\n    v11 = bitcast v10 : i32\n"
+               "    for i1 in 4 vector(8) reduce(v14, v15 = welford v13; v16 = sum v13) {\n"
+               "      v12 = load %x[i1]\n      v13 = cast v12 : f32\n    }\n"
+               "    store %y[i0], v14\n  }\n}\n"),
        }) {
     const Kernel kernel = parsed(text);
     CHECK(print(kernel) == text);
@@ -95,60 +101,79 @@ TEST_CASE("printing and parsing are inverse") {
 }
 
 TEST_CASE("malformed text is refused with its line") {
-  for (const char* text : {"kernel", "kernel k(in %x: f33[2]) {}", "kernel k(in %x: f32[2]) { v0 = load %y[0] }",
-                           "kernel k(in %x: f32[2]) {\n v0 = const 1\n}", "kernel k() { v0 = frobnicate v0 }",
-                           "kernel k() { for i0 in 3 {", "kernel k() { v4000000000 = index [0] }",
-                           "kernel k() {} }", "kernel k(in %x: f32[1], in %x: f32[1]) {}"}) {
+  for (const char* text :
+       {"kernel", "kernel k(in %x: f33[2]) {}", "kernel k(in %x: f32[2]) { v0 = load %y[0] }",
+        "kernel k(in %x: f32[2]) {\n v0 = const 1\n}", "kernel k() { v0 = frobnicate v0 }",
+        "kernel k() { for i0 in 3 {", "kernel k() { v4000000000 = index [0] }", "kernel k() {} }",
+        "kernel k(in %x: f32[1], in %x: f32[1]) {}"}) {
     const auto kernel = parse_kernel(text);
     INFO(text);
     CHECK_FALSE(kernel.ok());
   }
-  CHECK(parse_kernel("kernel k() {\n\n  v0 = bad v1\n}").error().message.find("line 3") != std::string::npos);
+  CHECK(parse_kernel("kernel k() {\n\n  v0 = bad v1\n}").error().message.find("line 3") !=
+        std::string::npos);
 }
 
 TEST_CASE("the verifier accepts the worked example") { CHECK(broken_rule(kSoftmax) == ""); }
 
 TEST_CASE("the verifier names the broken rule") {
-  const auto loop = [](const std::string& inside) { return with_body("for i0 in 8 {\n" + inside + "}\n"); };
+  const auto loop = [](const std::string& inside) {
+    return with_body("for i0 in 8 {\n" + inside + "}\n");
+  };
   // 1: definitions and uses
   CHECK(broken_rule(loop("v0 = load %x[i0]\nv0 = load %x[i0]\nstore %y[i0], v0\n")) == "1");
-  CHECK(broken_rule(with_body("for i0 in 8 {\nv0 = load %x[i0]\n}\nfor i1 in 8 {\nstore %y[i1], v0\n}\n")) == "1");
-  CHECK(broken_rule(with_body("for i0 in 8 reduce(v1, v2 = sum v0) {\nv0 = load %x[i0]\n}\nstore %y[0], v1\n")) == "1");
+  CHECK(broken_rule(with_body(
+            "for i0 in 8 {\nv0 = load %x[i0]\n}\nfor i1 in 8 {\nstore %y[i1], v0\n}\n")) == "1");
+  CHECK(broken_rule(with_body(
+            "for i0 in 8 reduce(v1, v2 = sum v0) {\nv0 = load %x[i0]\n}\nstore %y[0], v1\n")) ==
+        "1");
   // 2: indices
   CHECK(broken_rule(loop("v0 = load %x[i7]\nstore %y[i0], v0\n")) == "2");
-  CHECK(broken_rule(with_body("for i0 in 8 {\nfor i0 in 8 {\nv0 = load %x[i0]\nstore %y[i0], v0\n}\n}\n")) == "2");
+  CHECK(broken_rule(with_body(
+            "for i0 in 8 {\nfor i0 in 8 {\nv0 = load %x[i0]\nstore %y[i0], v0\n}\n}\n")) == "2");
   // 3: indirect indices
   CHECK(broken_rule(loop("v0 = load %k[i0]\nv1 = load %x[v0]\nstore %y[i0], v1\n")) == "3");
-  CHECK(broken_rule(loop("v0 = load %k[i0]\nv2 = const 8 : i64\nv3 = lt v0, v2\ncheck v3, index_out_of_range\n"
-                         "v1 = load %x[v0]\nstore %y[i0], v1\n")) == "");
+  CHECK(broken_rule(loop(
+            "v0 = load %k[i0]\nv2 = const 8 : i64\nv3 = lt v0, v2\ncheck v3, index_out_of_range\n"
+            "v1 = load %x[v0]\nstore %y[i0], v1\n")) == "");
   // 4: independent iterations
   CHECK(broken_rule(loop("v0 = load %x[i0]\nstore %y[0], v0\n")) == "4");
   CHECK(broken_rule(loop("v0 = load %y[i0]\nstore %y[i0], v0\n")) == "4");
-  CHECK(broken_rule(with_body("for i0 in 8 {\nv0 = load %t[i0]\nstore %y[i0], v0\n}\n", "local %t: f32[8]\n")) == "4");
+  CHECK(broken_rule(with_body("for i0 in 8 {\nv0 = load %t[i0]\nstore %y[i0], v0\n}\n",
+                              "local %t: f32[8]\n")) == "4");
   // 5: dtypes
-  CHECK(broken_rule(loop("v0 = load %h[i0]\nv1 = neg v0\nv2 = cast v1 : f32\nstore %y[i0], v2\n")) == "5");
+  CHECK(broken_rule(
+            loop("v0 = load %h[i0]\nv1 = neg v0\nv2 = cast v1 : f32\nstore %y[i0], v2\n")) == "5");
   CHECK(broken_rule(loop("v0 = load %k[i0]\nstore %y[i0], v0\n")) == "5");
-  CHECK(broken_rule(loop("v0 = load %x[i0]\nv1 = load %k[i0]\nv2 = add v0, v1\nstore %y[i0], v2\n")) == "5");
+  CHECK(broken_rule(loop(
+            "v0 = load %x[i0]\nv1 = load %k[i0]\nv2 = add v0, v1\nstore %y[i0], v2\n")) == "5");
 }
 
 TEST_CASE("the verifier checks mapped kernels") {
   const std::string store = "v0 = load %x[i0]\nstore %y[i0], v0\n";
   CHECK(broken_rule(with_body("for i0 in 8 parallel vector(16) {\n" + store + "}\n")) == "");
-  CHECK(broken_rule(with_body("for i0 in 8 parallel {\n" + store + "}\nv1 = const 0.0 : f32\nstore %y[0], v1\n")) == "M1");
-  CHECK(broken_rule(with_body("for i1 in 1 {\nfor i0 in 8 parallel {\n" + store + "}\n}\n")) == "M1");
-  CHECK(broken_rule(with_body("for i0 in 4 vector(4) {\nfor i1 in 2 vector(2) {\nv0 = load %x[i0 + 4*i1]\n"
-                              "store %y[i0 + 4*i1], v0\n}\n}\n")) == "M2");
-  CHECK(broken_rule(with_body("for i0 in 4 vector(4) {\nfor i1 in i0 reduce(v1 = sum v0) {\nv0 = load %x[i1]\n}\n"
-                              "store %y[i0], v1\n}\n")) == "M3");
+  CHECK(broken_rule(with_body("for i0 in 8 parallel {\n" + store +
+                              "}\nv1 = const 0.0 : f32\nstore %y[0], v1\n")) == "M1");
+  CHECK(broken_rule(with_body("for i1 in 1 {\nfor i0 in 8 parallel {\n" + store + "}\n}\n")) ==
+        "M1");
+  CHECK(broken_rule(
+            with_body("for i0 in 4 vector(4) {\nfor i1 in 2 vector(2) {\nv0 = load %x[i0 + 4*i1]\n"
+                      "store %y[i0 + 4*i1], v0\n}\n}\n")) == "M2");
+  CHECK(broken_rule(with_body(
+            "for i0 in 4 vector(4) {\nfor i1 in i0 reduce(v1 = sum v0) {\nv0 = load %x[i1]\n}\n"
+            "store %y[i0], v1\n}\n")) == "M3");
 }
 
 TEST_CASE("structural keys ignore names and nothing else") {
-  const std::string a = "kernel a(in %x: f32[8], out %y: f32[8]) from (p) {\n for i0 in 8 {\n  v3 = load %x[i0]\n"
-                        "  v9 = exp v3\n  store %y[i0], v9\n }\n}";
-  const std::string b = "kernel b(in %u: f32[8], out %w: f32[8]) {\n for j in 8 {\n  v0 = load %u[j]\n"
-                        "  v1 = exp v0\n  store %w[j], v1\n }\n}";
+  const std::string a =
+      "kernel a(in %x: f32[8], out %y: f32[8]) from (p) {\n for i0 in 8 {\n  v3 = load %x[i0]\n"
+      "  v9 = exp v3\n  store %y[i0], v9\n }\n}";
+  const std::string b =
+      "kernel b(in %u: f32[8], out %w: f32[8]) {\n for j in 8 {\n  v0 = load %u[j]\n"
+      "  v1 = exp v0\n  store %w[j], v1\n }\n}";
   CHECK(structural_key(parsed(a)) == structural_key(parsed(b)));
-  for (const auto& [from, to] : {std::pair("exp", "neg"), std::pair("in 8", "in 7"), std::pair("%u[j]", "%u[7 - j]")}) {
+  for (const auto& [from, to] :
+       {std::pair("exp", "neg"), std::pair("in 8", "in 7"), std::pair("%u[j]", "%u[7 - j]")}) {
     std::string changed = b;
     changed.replace(changed.find(from), std::string(from).size(), to);
     CHECK(structural_key(parsed(a)) != structural_key(parsed(changed)));
@@ -185,8 +210,10 @@ TEST_CASE("the interpreter runs softmax, mapped or not") {
 TEST_CASE("reductions") {
   const std::string text =
       "kernel r(in %x: f32[5], out %f: f32[5], out %i: i64[1]) {\n"
-      "for i0 in 5 reduce(v1 = sum v0; v2 = prod v0; v3 = min v0; v4, v5 = argmax v0; v6, v7 = welford v0) {\n"
-      "v0 = load %x[i0]\n}\nstore %f[0], v1\nstore %f[1], v2\nstore %f[2], v3\nstore %f[3], v6\nstore %f[4], v7\n"
+      "for i0 in 5 reduce(v1 = sum v0; v2 = prod v0; v3 = min v0; v4, v5 = argmax v0; v6, v7 = "
+      "welford v0) {\n"
+      "v0 = load %x[i0]\n}\nstore %f[0], v1\nstore %f[1], v2\nstore %f[2], v3\nstore %f[3], "
+      "v6\nstore %f[4], v7\n"
       "store %i[0], v5\n}\n";
   const Kernel kernel = parsed(text);
   CHECK(verify_kernel(kernel).empty());
@@ -210,7 +237,8 @@ TEST_CASE("reductions") {
 
 TEST_CASE("a failed check stops the kernel and sets the error word") {
   const Kernel kernel = parsed(
-      "kernel g(in %x: f32[4], in %k: i64[2], out %y: f32[2]) {\nfor i0 in 2 {\nv0 = load %k[i0]\nv1 = const 4 : i64\n"
+      "kernel g(in %x: f32[4], in %k: i64[2], out %y: f32[2]) {\nfor i0 in 2 {\nv0 = load "
+      "%k[i0]\nv1 = const 4 : i64\n"
       "v2 = lt v0, v1\ncheck v2, index_out_of_range\nv3 = load %x[v0]\nstore %y[i0], v3\n}\n}\n");
   float x[] = {1, 2, 3, 4};
   std::int64_t k[] = {3, 4};
@@ -224,8 +252,9 @@ TEST_CASE("a failed check stops the kernel and sets the error word") {
 }
 
 TEST_CASE("an access outside of a buffer is an internal error, not a crash") {
-  const Kernel kernel = parsed("kernel b(in %x: f32[4], out %y: f32[5]) {\nfor i0 in 5 {\nv0 = load %x[i0]\n"
-                               "store %y[i0], v0\n}\n}\n");
+  const Kernel kernel = parsed(
+      "kernel b(in %x: f32[4], out %y: f32[5]) {\nfor i0 in 5 {\nv0 = load %x[i0]\n"
+      "store %y[i0], v0\n}\n}\n");
   float x[4] = {}, y[5] = {};
   void* buffers[] = {x, y};
   std::int32_t error = 0;
@@ -256,7 +285,9 @@ TEST_CASE("scalar operations at their edges") {
 }
 
 TEST_CASE("conversions and integers at their edges") {
-  const auto to = [](double value, DType dtype) { return convert({value, 0}, DType::kF32, dtype).integer; };
+  const auto to = [](double value, DType dtype) {
+    return convert({value, 0}, DType::kF32, dtype).integer;
+  };
   CHECK(to(3e9, DType::kI32) == std::numeric_limits<std::int32_t>::min());
   CHECK(to(std::nan(""), DType::kI64) == std::numeric_limits<std::int64_t>::min());
   CHECK(to(-1.5, DType::kI8) == -1);
@@ -285,20 +316,22 @@ TEST_CASE("16-bit floats round to nearest even") {
     store_scalar(&bits, 0, dtype, {value, 0});
     return load_scalar(&bits, 0, dtype).number;
   };
-  CHECK(through(1.00390625F, DType::kBF16) == 1.0);             // half way: to even
+  CHECK(through(1.00390625F, DType::kBF16) == 1.0);  // half way: to even
   CHECK(through(1.01171875F, DType::kBF16) == 1.015625);
   CHECK(through(65519.0F, DType::kF16) == 65504.0);
   CHECK(std::isinf(through(65520.0F, DType::kF16)));
-  CHECK(through(5.9604645e-8F, DType::kF16) == doctest::Approx(5.9604645e-8));  // the smallest subnormal
+  CHECK(through(5.9604645e-8F, DType::kF16) ==
+        doctest::Approx(5.9604645e-8));  // the smallest subnormal
   CHECK(through(2.9e-8F, DType::kF16) == 0.0);
   CHECK(std::isnan(through(std::nanf(""), DType::kF16)));
   CHECK(std::isnan(through(std::nanf(""), DType::kBF16)));
 }
 
 TEST_CASE("launch information") {
-  const Kernel kernel = parsed("kernel k(in %x: f32[64], out %y: f32[64]) {\nlocal %a: f32[5]\nlocal %b: f64[8]\n"
-                               "for i0 in 4 parallel {\nfor i1 in 16 vector(16) {\nv0 = load %x[16*i0 + i1]\n"
-                               "v1 = exp v0\nstore %y[16*i0 + i1], v1\n}\n}\n}\n");
+  const Kernel kernel = parsed(
+      "kernel k(in %x: f32[64], out %y: f32[64]) {\nlocal %a: f32[5]\nlocal %b: f64[8]\n"
+      "for i0 in 4 parallel {\nfor i1 in 16 vector(16) {\nv0 = load %x[16*i0 + i1]\n"
+      "v1 = exp v0\nstore %y[16*i0 + i1], v1\n}\n}\n}\n");
   const auto launch = mapping::launch_info(kernel);
   CHECK(launch.parallel_extent == ir::SymExpr(4));
   CHECK(launch.scratch_bytes == ir::SymExpr(128));

@@ -1,4 +1,5 @@
-// Lowering of whole graphs: golden kernels, and results of the interpreter against results computed by hand.
+// Lowering of whole graphs: golden kernels, and results of the interpreter against results computed
+// by hand.
 #include "codegen/loops/lower.h"
 
 #include <cmath>
@@ -28,7 +29,8 @@ LoopProgram lowered(std::string_view text, const LowerOptions& options = {}) {
   for (const Item& item : program.value().items) {
     const auto* kernel = std::get_if<KernelItem>(&item);
     if (kernel == nullptr) continue;
-    for (const Error& error : verify_kernel(kernel->kernel)) FAIL_CHECK(error.message << "\n" << print(kernel->kernel));
+    for (const Error& error : verify_kernel(kernel->kernel))
+      FAIL_CHECK(error.message << "\n" << print(kernel->kernel));
     const Result<Kernel> parsed = parse_kernel(print(kernel->kernel));
     REQUIRE(parsed.ok());
     CHECK(print(parsed.value()) == print(kernel->kernel));
@@ -36,11 +38,12 @@ LoopProgram lowered(std::string_view text, const LowerOptions& options = {}) {
   return std::move(program).value();
 }
 
-// Runs a program without external calls on the interpreter. Every value has memory of its own, but views, which
-// kernels read through their root.
+// Runs a program without external calls on the interpreter. Every value has memory of its own, but
+// views, which kernels read through their root.
 class Run {
  public:
-  explicit Run(std::string_view text, const LowerOptions& options = {}) : program_(lowered(text, options)) {}
+  explicit Run(std::string_view text, const LowerOptions& options = {})
+      : program_(lowered(text, options)) {}
 
   template <class T>
   void set(std::string_view name, const std::vector<T>& data) {
@@ -68,7 +71,8 @@ class Run {
       for (std::size_t i = 0; i < kernel->buffers.size(); ++i) {
         const Buffer& buffer = kernel->kernel.buffers.items()[i];
         std::vector<std::byte>& memory = memory_[buffer.name];
-        const auto bytes = static_cast<std::size_t>(buffer.extent.constant() * ir::dtype_bytes(buffer.dtype));
+        const auto bytes =
+            static_cast<std::size_t>(buffer.extent.constant() * ir::dtype_bytes(buffer.dtype));
         if (buffer.kind == Buffer::Kind::kOutput) memory.resize(bytes);
         REQUIRE(memory.size() >= bytes);
         buffers.push_back(memory.data());
@@ -101,15 +105,16 @@ void check_close(const std::vector<float>& actual, const std::vector<float>& exp
 // One op from x: f32[n] to y.
 std::vector<float> apply(std::string_view call, const std::vector<float>& x) {
   const std::string type = "f32[" + std::to_string(x.size()) + "]";
-  Run run("graph g normalized {\n  %x: " + type + " = input.user(\"x\")\n  %y: " + type + " = " + std::string(call) +
-          "\n  output %y\n}\n");
+  Run run("graph g normalized {\n  %x: " + type + " = input.user(\"x\")\n  %y: " + type + " = " +
+          std::string(call) + "\n  output %y\n}\n");
   run.set("x", x);
   CHECK(run.run() == 0);
   return run.get<float>("y");
 }
 
 TEST_CASE("golden kernels") {
-  for (const char* name : {"pointwise", "reductions", "views", "rows", "indexing", "joining", "symbolic", "external"}) {
+  for (const char* name : {"pointwise", "reductions", "views", "rows", "indexing", "joining",
+                           "symbolic", "external"}) {
     CAPTURE(name);
     const std::string path = std::string("lowering/") + name;
     testing::check_golden(path + ".kernels", print(lowered(testing::read_golden(path + ".graph"))));
@@ -132,9 +137,11 @@ TEST_CASE("special values of pointwise ops") {
 }
 
 TEST_CASE("integers: division by zero is reported, shifts and negation wrap") {
-  Run run("graph g normalized {\n  %x: i32[3] = input.user(\"x\")\n  %d: i32[3] = input.user(\"d\")\n"
-          "  %y: i32[3] = aten.floor_divide.default(%x, %d)\n  %s: i32[3] = aten.bitwise_left_shift.Tensor(%x, %d)\n"
-          "  %n: i32[3] = aten.neg.default(%x)\n  output %y\n  output %s\n  output %n\n}\n");
+  Run run(
+      "graph g normalized {\n  %x: i32[3] = input.user(\"x\")\n  %d: i32[3] = input.user(\"d\")\n"
+      "  %y: i32[3] = aten.floor_divide.default(%x, %d)\n  %s: i32[3] = "
+      "aten.bitwise_left_shift.Tensor(%x, %d)\n"
+      "  %n: i32[3] = aten.neg.default(%x)\n  output %y\n  output %s\n  output %n\n}\n");
   run.set<std::int32_t>("x", {7, -7, INT32_MIN});
   run.set<std::int32_t>("d", {2, 2, -1});
   CHECK(run.run() == 0);
@@ -146,8 +153,10 @@ TEST_CASE("integers: division by zero is reported, shifts and negation wrap") {
 }
 
 TEST_CASE("promotion: an i64 tensor compared with a float number is compared in f32") {
-  Run run("graph g normalized {\n  %x: i64[3] = input.user(\"x\")\n  %y: bool[3] = aten.lt.Scalar(%x, 2.5)\n"
-          "  %z: bool[3] = aten.eq.Scalar(%x, 3)\n  output %y\n  output %z\n}\n");
+  Run run(
+      "graph g normalized {\n  %x: i64[3] = input.user(\"x\")\n  %y: bool[3] = aten.lt.Scalar(%x, "
+      "2.5)\n"
+      "  %z: bool[3] = aten.eq.Scalar(%x, 3)\n  output %y\n  output %z\n}\n");
   run.set<std::int64_t>("x", {2, 3, -1});
   CHECK(run.run() == 0);
   CHECK(run.get<std::uint8_t>("y") == std::vector<std::uint8_t>{1, 0, 1});
@@ -155,9 +164,10 @@ TEST_CASE("promotion: an i64 tensor compared with a float number is compared in 
 }
 
 TEST_CASE("bools: + is or, * is and") {
-  Run run("graph g normalized {\n  %x: bool[4] = input.user(\"x\")\n  %y: bool[4] = input.user(\"y\")\n"
-          "  %a: bool[4] = aten.add.Tensor(%x, %y)\n  %m: bool[4] = aten.mul.Tensor(%x, %y)\n"
-          "  %l: bool[4] = aten.lt.Tensor(%x, %y)\n  output %a\n  output %m\n  output %l\n}\n");
+  Run run(
+      "graph g normalized {\n  %x: bool[4] = input.user(\"x\")\n  %y: bool[4] = input.user(\"y\")\n"
+      "  %a: bool[4] = aten.add.Tensor(%x, %y)\n  %m: bool[4] = aten.mul.Tensor(%x, %y)\n"
+      "  %l: bool[4] = aten.lt.Tensor(%x, %y)\n  output %a\n  output %m\n  output %l\n}\n");
   run.set<std::uint8_t>("x", {0, 0, 1, 1});
   run.set<std::uint8_t>("y", {0, 1, 0, 1});
   CHECK(run.run() == 0);
@@ -167,11 +177,12 @@ TEST_CASE("bools: + is or, * is and") {
 }
 
 TEST_CASE("reductions over several dims, through a permuted view") {
-  Run run("graph g normalized {\n  %x: f32[2, 3] = input.user(\"x\")\n"
-          "  %p: f32[3, 2] strides=[1, 3] = aten.permute.default(%x, [1, 0])\n"
-          "  %s: f32[3] = aten.sum.dim_IntList(%p, [1])\n  %m: f32[] = aten.mean.default(%p)\n"
-          "  %a: i64[] = aten.argmax.default(%p)\n  %v: f32[3] = aten.var.correction(%p, [1])\n"
-          "  output %s\n  output %m\n  output %a\n  output %v\n}\n");
+  Run run(
+      "graph g normalized {\n  %x: f32[2, 3] = input.user(\"x\")\n"
+      "  %p: f32[3, 2] strides=[1, 3] = aten.permute.default(%x, [1, 0])\n"
+      "  %s: f32[3] = aten.sum.dim_IntList(%p, [1])\n  %m: f32[] = aten.mean.default(%p)\n"
+      "  %a: i64[] = aten.argmax.default(%p)\n  %v: f32[3] = aten.var.correction(%p, [1])\n"
+      "  output %s\n  output %m\n  output %a\n  output %v\n}\n");
   run.set<float>("x", {1, 2, 3, 4, 5, 6});
   CHECK(run.run() == 0);
   check_close(run.get<float>("s"), {5, 7, 9});
@@ -181,10 +192,14 @@ TEST_CASE("reductions over several dims, through a permuted view") {
 }
 
 TEST_CASE("softmax and layer norm rows") {
-  Run run("graph g normalized {\n  %x: f32[2, 2] = input.user(\"x\")\n  %w: f32[2] = input.parameter(\"w\")\n"
-          "  %b: f32[2] = input.parameter(\"b\")\n  %s: f32[2, 2] = aten._softmax.default(%x, -1, False)\n"
-          "  %l: f32[2, 2], %m: f32[2, 1], %r: f32[2, 1] = aten.native_layer_norm.default(%x, [2], %w, %b, 0.0)\n"
-          "  output %s\n  output %l\n  output %m\n  output %r\n}\n");
+  Run run(
+      "graph g normalized {\n  %x: f32[2, 2] = input.user(\"x\")\n  %w: f32[2] = "
+      "input.parameter(\"w\")\n"
+      "  %b: f32[2] = input.parameter(\"b\")\n  %s: f32[2, 2] = aten._softmax.default(%x, -1, "
+      "False)\n"
+      "  %l: f32[2, 2], %m: f32[2, 1], %r: f32[2, 1] = aten.native_layer_norm.default(%x, [2], %w, "
+      "%b, 0.0)\n"
+      "  output %s\n  output %l\n  output %m\n  output %r\n}\n");
   run.set<float>("x", {0, std::log(3.0F), 2, 6});
   run.set<float>("w", {1, 10});
   run.set<float>("b", {0, 1});
@@ -198,8 +213,9 @@ TEST_CASE("softmax and layer norm rows") {
 }
 
 TEST_CASE("safe softmax: a row of -inf alone gives 0") {
-  Run run("graph g normalized {\n  %x: f32[2, 2] = input.user(\"x\")\n"
-          "  %s: f32[2, 2] = aten._safe_softmax.default(%x, -1)\n  output %s\n}\n");
+  Run run(
+      "graph g normalized {\n  %x: f32[2, 2] = input.user(\"x\")\n"
+      "  %s: f32[2, 2] = aten._safe_softmax.default(%x, -1)\n  output %s\n}\n");
   run.set<float>("x", {-kInf, -kInf, -kInf, 1});
   CHECK(run.run() == 0);
   check_close(run.get<float>("s"), {0, 0, 0, 1});
@@ -207,7 +223,8 @@ TEST_CASE("safe softmax: a row of -inf alone gives 0") {
 
 TEST_CASE("indexing wraps negative indices where eager does and checks all") {
   const char* text =
-      "graph g normalized {\n  %x: f32[3, 2] = input.user(\"x\")\n  %i: i64[2] = input.user(\"i\")\n"
+      "graph g normalized {\n  %x: f32[3, 2] = input.user(\"x\")\n  %i: i64[2] = "
+      "input.user(\"i\")\n"
       "  %y: f32[2, 2] = aten.index.Tensor(%x, [%i])\n  output %y\n}\n";
   Run run(text);
   run.set<float>("x", {1, 2, 3, 4, 5, 6});
@@ -221,13 +238,15 @@ TEST_CASE("indexing wraps negative indices where eager does and checks all") {
 }
 
 TEST_CASE("joining and padding") {
-  Run run("graph g normalized {\n  %x: f32[2, 2] = input.user(\"x\")\n  %v: f32[2] = input.user(\"v\")\n"
-          "  %c: f32[2, 4] = aten.cat.default([%x, %x], 1)\n"
-          "  %p: f32[3, 3] = aten.constant_pad_nd.default(%x, [1, 0, 0, 1], 9)\n"
-          "  %r: f32[2, 4] = aten.flip.default(%c, [1])\n"
-          "  %s: f32[2, 2] = aten.select_scatter.default(%x, %v, 0, 1)\n"
-          "  %m: f32[2, 6] = aten.reflection_pad1d.default(%c, [1, 1])\n"
-          "  output %c\n  output %p\n  output %r\n  output %s\n  output %m\n}\n");
+  Run run(
+      "graph g normalized {\n  %x: f32[2, 2] = input.user(\"x\")\n  %v: f32[2] = "
+      "input.user(\"v\")\n"
+      "  %c: f32[2, 4] = aten.cat.default([%x, %x], 1)\n"
+      "  %p: f32[3, 3] = aten.constant_pad_nd.default(%x, [1, 0, 0, 1], 9)\n"
+      "  %r: f32[2, 4] = aten.flip.default(%c, [1])\n"
+      "  %s: f32[2, 2] = aten.select_scatter.default(%x, %v, 0, 1)\n"
+      "  %m: f32[2, 6] = aten.reflection_pad1d.default(%c, [1, 1])\n"
+      "  output %c\n  output %p\n  output %r\n  output %s\n  output %m\n}\n");
   run.set<float>("x", {1, 2, 3, 4});
   run.set<float>("v", {7, 8});
   CHECK(run.run() == 0);
@@ -240,8 +259,10 @@ TEST_CASE("joining and padding") {
 
 TEST_CASE("what follows from a checked load stays behind the check") {
   Result<Kernel> kernel = parse_kernel(
-      "kernel k(in %i: i64[1], in %x: f32[4], out %y: f32[3]) {\n  for i0 in 3 {\n    v0 = load %i[0]\n"
-      "    v1 = const 4 : i64\n    v2 = lt v0, v1\n    check v2, index_out_of_range\n    v3 = load %x[v0]\n"
+      "kernel k(in %i: i64[1], in %x: f32[4], out %y: f32[3]) {\n  for i0 in 3 {\n    v0 = load "
+      "%i[0]\n"
+      "    v1 = const 4 : i64\n    v2 = lt v0, v1\n    check v2, index_out_of_range\n    v3 = load "
+      "%x[v0]\n"
       "    v4 = neg v3\n    store %y[i0], v4\n  }\n}\n");
   REQUIRE(kernel.ok());
   hoist_invariants(kernel.value());
@@ -250,7 +271,8 @@ TEST_CASE("what follows from a checked load stays behind the check") {
 
 TEST_CASE("checks of constants are decided while lowering") {
   const LoopProgram program = lowered(
-      "graph g normalized {\n  %x: i64[3] = input.user(\"x\")\n  %y: i64[3] = aten.remainder.Scalar(%x, 3)\n"
+      "graph g normalized {\n  %x: i64[3] = input.user(\"x\")\n  %y: i64[3] = "
+      "aten.remainder.Scalar(%x, 3)\n"
       "  output %y\n}\n");
   CHECK(print(program).find("check") == std::string::npos);
 }
@@ -263,7 +285,8 @@ TEST_CASE("an op from outside the table, lowered by an expression registered at 
   options.registry = &registry;
   const char* text =
       "graph g normalized {\n  op toy::square_plus(Tensor x, float amount) -> Tensor\n"
-      "  %x: f32[2] = input.user(\"x\")\n  %y: f32[2] = toy.square_plus.default(%x, 0.5)\n  output %y\n}\n";
+      "  %x: f32[2] = input.user(\"x\")\n  %y: f32[2] = toy.square_plus.default(%x, 0.5)\n  output "
+      "%y\n}\n";
   Run run(text, options);
   run.set<float>("x", {2, -3});
   CHECK(run.run() == 0);

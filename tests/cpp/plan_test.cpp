@@ -38,7 +38,8 @@ std::int64_t value(const SymExpr& expr, std::int64_t s0) {
 }
 
 // Two blocks alive at once never share a byte, whatever the symbol's value is.
-void check_disjoint(const std::vector<Block>& blocks, const plan::MemoryPlan& plan, std::int64_t s0) {
+void check_disjoint(const std::vector<Block>& blocks, const plan::MemoryPlan& plan,
+                    std::int64_t s0) {
   REQUIRE(plan.offsets.size() == blocks.size());
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const std::int64_t begin = value(plan.offsets[i], s0);
@@ -86,8 +87,9 @@ TEST_CASE("a chain of equal blocks needs two") {
 
 TEST_CASE("formulas evaluate as SymExpr does") {
   const std::vector<ir::Symbol> symbols = {ir::Symbol("s0"), ir::Symbol("s1")};
-  for (const char* text : {"0", "-3", "s0", "4*s0*s1 - 7", "floordiv(s0 - 9, 4)", "mod(-s0, 5) + s1",
-                           "max(s0, 2*s1) - min(s0, s1)", "floordiv(s0*s1, 3)*2 + s0*s0"}) {
+  for (const char* text :
+       {"0", "-3", "s0", "4*s0*s1 - 7", "floordiv(s0 - 9, 4)", "mod(-s0, 5) + s1",
+        "max(s0, 2*s1) - min(s0, s1)", "floordiv(s0*s1, 3)*2 + s0*s0"}) {
     plan::SymProgram program(symbols);
     const SymExpr expr = ir::parse_sym_expr(text).value();
     CHECK(program.add(expr) == 0);
@@ -171,7 +173,8 @@ TEST_CASE("program: kernels in place between an input and an output") {
 }
 
 TEST_CASE("program: external results are freed, views cost nothing, a view of an input is copied") {
-  testing::check_golden("plan/external_and_views.txt", plan::print(assembled(R"(graph views normalized {
+  testing::check_golden("plan/external_and_views.txt",
+                        plan::print(assembled(R"(graph views normalized {
   %x: f32[4, 8] = input.user("x")
   %w: f32[6, 8] = input.parameter("w")
   %t: f32[8, 6] strides=[1, 8] = aten.permute.default(%w, [1, 0])

@@ -27,7 +27,11 @@ class Maker {
 
  private:
   int pick(int n) { return static_cast<int>(random_() % static_cast<std::uint32_t>(n)); }
-  ValueId any() { return values_[values_.size() - 1 - static_cast<std::size_t>(pick(std::min<int>(5, static_cast<int>(values_.size()))))]; }
+  ValueId any() {
+    return values_[values_.size() - 1 -
+                   static_cast<std::size_t>(
+                       pick(std::min<int>(5, static_cast<int>(values_.size()))))];
+  }
   Ints sizes(ValueId x) const { return g_.known_sizes(x); }
   std::int64_t count(const Ints& sizes) const {
     std::int64_t product = 1;
@@ -39,11 +43,12 @@ class Maker {
   }
 
   void add_input() {
-    const Sizes shapes[] = {{four_, six_}, {2, 3, 8}, {16}, {3, four_, 5}, {2, 2, 3, four_}, {2 * six_, 8}};
+    const Sizes shapes[] = {{four_, six_}, {2, 3, 8},        {16},
+                            {3, four_, 5}, {2, 2, 3, four_}, {2 * six_, 8}};
     const Sizes& shape = shapes[pick(6)];
     Sizes strides;
-    if (pick(4) == 0 && shape.size() == 2) strides = {1, shape[0]};        // transposed memory
-    if (pick(6) == 0 && shape.size() == 2) strides = {shape[1] + 3, 1};    // padded rows
+    if (pick(4) == 0 && shape.size() == 2) strides = {1, shape[0]};      // transposed memory
+    if (pick(6) == 0 && shape.size() == 2) strides = {shape[1] + 3, 1};  // padded rows
     values_.push_back(g_.input(shape, DType::kF32, strides));
   }
 
@@ -51,23 +56,34 @@ class Maker {
     const ValueId x = any();
     switch (pick(13)) {
       case 0:
-      case 1: return add(unary(x));
+      case 1:
+        return add(unary(x));
       case 2:
-      case 3: return add(binary(x, partner(x)));
-      case 4: return reduce(x);
-      case 5: return row(x);
-      case 6: return reshape(x);
-      case 7: return permute(x);
-      case 8: return slice(x);
-      case 9: return expand(x);
-      case 10: return add(g_.clone(x));
-      case 11: return join(x);
-      default: return other(x);
+      case 3:
+        return add(binary(x, partner(x)));
+      case 4:
+        return reduce(x);
+      case 5:
+        return row(x);
+      case 6:
+        return reshape(x);
+      case 7:
+        return permute(x);
+      case 8:
+        return slice(x);
+      case 9:
+        return expand(x);
+      case 10:
+        return add(g_.clone(x));
+      case 11:
+        return join(x);
+      default:
+        return other(x);
     }
   }
 
   ValueId unary(ValueId x) {
-    static const char* ops[] = {"aten.neg.default", "aten.tanh.default", "aten.exp.default",
+    static const char* ops[] = {"aten.neg.default",     "aten.tanh.default", "aten.exp.default",
                                 "aten.sigmoid.default", "aten.relu.default", "aten.gelu.default"};
     const ValueId bounded = pick(2) == 0 ? x : g_.unary("aten.sigmoid.default", x);
     return g_.unary(ops[pick(6)], bounded);
@@ -77,7 +93,9 @@ class Maker {
   ValueId partner(ValueId x) {
     for (int attempt = 0; attempt < 4; ++attempt) {
       const ValueId y = values_[static_cast<std::size_t>(pick(static_cast<int>(values_.size())))];
-      if (broadcasts(g_.sizes(x), g_.sizes(y)) && g_.graph.tensor(y).dtype == g_.graph.tensor(x).dtype) return y;
+      if (broadcasts(g_.sizes(x), g_.sizes(y)) &&
+          g_.graph.tensor(y).dtype == g_.graph.tensor(x).dtype)
+        return y;
     }
     if (pick(2) == 0 || sizes(x).empty()) return x;
     return g_.cast(g_.input({g_.sizes(x).back()}), g_.graph.tensor(x).dtype);
@@ -93,7 +111,8 @@ class Maker {
   }
 
   ValueId binary(ValueId x, ValueId y) {
-    static const char* ops[] = {"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor", "aten.maximum.default"};
+    static const char* ops[] = {"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor",
+                                "aten.maximum.default"};
     return g_.binary(ops[pick(4)], x, y);
   }
 

@@ -1,4 +1,5 @@
-// Random programs of pointwise ops, reductions, row ops, views, copies and calls, for property tests.
+// Random programs of pointwise ops, reductions, row ops, views, copies and calls, for property
+// tests.
 #pragma once
 
 #include "small_graph.h"
@@ -7,8 +8,8 @@ namespace triptych::testing {
 
 struct RandomGraphOptions {
   int ops = 10;
-  bool casts = true;   // through bf16
-  bool calls = true;   // aten.mm
+  bool casts = true;     // through bf16
+  bool calls = true;     // aten.mm
   bool symbols = false;  // sizes 4 and 6 are symbols
 };
 SmallGraph random_graph(std::uint32_t seed, const RandomGraphOptions& options = {});

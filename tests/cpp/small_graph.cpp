@@ -85,7 +85,8 @@ ValueId SmallGraph::input(const Sizes& sizes, DType dtype, const Sizes& strides)
   return graph.add_input(ir::Input::Kind::kUser, name, result);
 }
 
-ValueId SmallGraph::call(std::string_view op, std::map<std::string, Argument> given, TensorType type) {
+ValueId SmallGraph::call(std::string_view op, std::map<std::string, Argument> given,
+                         TensorType type) {
   const ops::OpInfo* row = ops::find(op);
   TRIPTYCH_CHECK(row != nullptr, "the op is in the table");
   const ir::Target* target = ops::target(row->op);
@@ -122,7 +123,8 @@ ValueId SmallGraph::binary(std::string_view op, ValueId a, ValueId b) {
 }
 
 ValueId SmallGraph::scaled(ValueId x, double factor) {
-  return call("aten.mul.Scalar", {{"self", x}, {"other", factor}}, type(sizes(x), graph.tensor(x).dtype));
+  return call("aten.mul.Scalar", {{"self", x}, {"other", factor}},
+              type(sizes(x), graph.tensor(x).dtype));
 }
 
 ValueId SmallGraph::reduce(std::string_view op, ValueId x, const Ints& dims, bool keepdim) {
@@ -146,8 +148,11 @@ ValueId SmallGraph::softmax(ValueId x, std::int64_t dim) {
 
 ValueId SmallGraph::layer_norm(ValueId x, ValueId weight, ValueId bias) {
   return call("aten.native_layer_norm.default",
-              {{"input", x}, {"normalized_shape", list(Sizes{sizes(x).back()})}, {"weight", weight},
-               {"bias", bias}, {"eps", 1e-5}},
+              {{"input", x},
+               {"normalized_shape", list(Sizes{sizes(x).back()})},
+               {"weight", weight},
+               {"bias", bias},
+               {"eps", 1e-5}},
               type(sizes(x), graph.tensor(x).dtype));
 }
 
@@ -169,7 +174,8 @@ ValueId SmallGraph::cat(const std::vector<ValueId>& xs, std::int64_t dim) {
     tensors.items.emplace_back(x);
     result[at] += sizes(x)[at];
   }
-  return call("aten.cat.default", {{"tensors", tensors}, {"dim", dim}}, type(result, graph.tensor(xs[0]).dtype));
+  return call("aten.cat.default", {{"tensors", tensors}, {"dim", dim}},
+              type(result, graph.tensor(xs[0]).dtype));
 }
 
 ValueId SmallGraph::mm(ValueId a, ValueId b) {
@@ -177,11 +183,13 @@ ValueId SmallGraph::mm(ValueId a, ValueId b) {
               type({sizes(a)[0], sizes(b)[1]}, graph.tensor(a).dtype));
 }
 
-ValueId SmallGraph::external(std::string_view op, std::map<std::string, ir::Argument> args, const Sizes& sizes) {
+ValueId SmallGraph::external(std::string_view op, std::map<std::string, ir::Argument> args,
+                             const Sizes& sizes) {
   return call(op, std::move(args), type(sizes, DType::kF32));
 }
 
-ValueId SmallGraph::as_view(std::string_view op, std::map<std::string, Argument> args, TensorType type) {
+ValueId SmallGraph::as_view(std::string_view op, std::map<std::string, Argument> args,
+                            TensorType type) {
   return call(op, std::move(args), std::move(type));
 }
 
@@ -205,7 +213,8 @@ ValueId SmallGraph::slice(ValueId x, std::int64_t dim, const SymExpr& start, con
   const auto at = static_cast<std::size_t>(dim);
   result.sizes[at] = end - start;
   result.storage_offset += start * result.strides[at];
-  return as_view("aten.slice.Tensor", {{"self", x}, {"dim", dim}, {"start", size(start)}, {"end", size(end)}}, result);
+  return as_view("aten.slice.Tensor",
+                 {{"self", x}, {"dim", dim}, {"start", size(start)}, {"end", size(end)}}, result);
 }
 
 ValueId SmallGraph::expand(ValueId x, const Sizes& to) {
@@ -248,7 +257,8 @@ class Runner {
   }
 
   ValueId root(ValueId value) const {
-    for (auto found = base_.find(value); found != base_.end(); found = base_.find(value)) value = found->second;
+    for (auto found = base_.find(value); found != base_.end(); found = base_.find(value))
+      value = found->second;
     return value;
   }
 
@@ -258,9 +268,12 @@ class Runner {
     const TensorType& whole = program_.graph.tensor(owner);
     auto& bytes = memory_[owner];
     if (bytes.empty()) {
-      bytes.assign(static_cast<std::size_t>(extent(program_.graph, whole) * ir::dtype_bytes(whole.dtype)), 0x7b);
+      bytes.assign(
+          static_cast<std::size_t>(extent(program_.graph, whole) * ir::dtype_bytes(whole.dtype)),
+          0x7b);
     }
-    const std::int64_t offset = evaluate(program_.graph, type.storage_offset - whole.storage_offset);
+    const std::int64_t offset =
+        evaluate(program_.graph, type.storage_offset - whole.storage_offset);
     return bytes.data() + offset * ir::dtype_bytes(type.dtype);
   }
 
@@ -285,12 +298,14 @@ class Runner {
     for (ir::Symbol symbol : item.kernel.symbols) symbols.push_back(value(SymExpr::symbol(symbol)));
     std::int32_t error = 0;
     const Status status = loops::interpret(item.kernel, pointers, symbols, error);
-    TRIPTYCH_CHECK(status.ok(), status.ok() ? "" : status.error().describe() + "\n" + print(item.kernel));
+    TRIPTYCH_CHECK(status.ok(),
+                   status.ok() ? "" : status.error().describe() + "\n" + print(item.kernel));
     TRIPTYCH_CHECK(error == 0, "no check failed");
   }
 
   void run_external(const ir::Node& node) {
-    TRIPTYCH_CHECK(node.target->name == "aten.mm.default", "run_program knows " + node.target->name);
+    TRIPTYCH_CHECK(node.target->name == "aten.mm.default",
+                   "run_program knows " + node.target->name);
     const ValueId a = node.args[0].get<ValueId>();
     const ValueId b = node.args[1].get<ValueId>();
     const TensorType& x = program_.graph.tensor(a);
@@ -335,9 +350,12 @@ Memory fill_inputs(const ir::Graph& graph, std::uint32_t seed) {
   return memory;
 }
 
-void run_program(const loops::LoopProgram& program, Memory& memory) { Runner(program, memory).run(); }
+void run_program(const loops::LoopProgram& program, Memory& memory) {
+  Runner(program, memory).run();
+}
 
-std::vector<double> read_value(const loops::LoopProgram& program, const Memory& memory, ValueId value) {
+std::vector<double> read_value(const loops::LoopProgram& program, const Memory& memory,
+                               ValueId value) {
   Memory copy = memory;
   Runner runner(program, copy);
   const char* data = runner.data(value);
@@ -353,15 +371,16 @@ std::vector<double> read_value(const loops::LoopProgram& program, const Memory& 
       rest /= sizes[d];
     }
     const loops::ScalarValue element = loops::load_scalar(data, index, type.dtype);
-    result.push_back(ir::is_floating(type.dtype) ? element.number : static_cast<double>(element.integer));
+    result.push_back(ir::is_floating(type.dtype) ? element.number
+                                                 : static_cast<double>(element.integer));
   }
   return result;
 }
 
 std::size_t count_kernels(const loops::LoopProgram& program) {
-  return static_cast<std::size_t>(std::count_if(program.items.begin(), program.items.end(), [](const auto& item) {
-    return std::holds_alternative<loops::KernelItem>(item);
-  }));
+  return static_cast<std::size_t>(std::count_if(
+      program.items.begin(), program.items.end(),
+      [](const auto& item) { return std::holds_alternative<loops::KernelItem>(item); }));
 }
 
 std::string verify_all(const loops::LoopProgram& program) {

@@ -1,4 +1,4 @@
-"""Runs every op's C++ decomposition beside the op itself: values, metadata, and what it is made of."""
+"""Runs every op's C++ decomposition beside the op: values, metadata, and what it is made of."""
 
 from __future__ import annotations
 

@@ -153,7 +153,9 @@ class ToyWriter:
 def test_toy_device_from_outside() -> None:
     launched = []
 
-    def toolchain(text: str, entries: list[str], externals: list[str], options: object) -> list[str]:
+    def toolchain(
+        text: str, entries: list[str], externals: list[str], options: object
+    ) -> list[str]:
         assert text.count("run ") == len(entries)
         return [f"compiled {name}" for name in entries]
 

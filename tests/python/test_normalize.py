@@ -48,7 +48,7 @@ def aliasing(results: list[Any], inputs: list[torch.Tensor]) -> list[Any]:
 
 
 def check(program: Any, *inputs: torch.Tensor, **options: Any) -> triptych.Graph:
-    """Normalizes, runs by ATen, compares results, strides, aliasing and changed inputs with eager."""
+    """Normalizes, runs by ATen, compares results, strides, aliasing, changed inputs with eager."""
     graph = triptych.normalize(program, inputs, **options)
     assert graph.verify() == []
     assert triptych.Graph.parse(str(graph), graph.constants) == graph
@@ -113,7 +113,7 @@ def test_batch_norm_in_training_updates_its_buffers():
     x = torch.randn(2, 3, 4, 4)
     graph = triptych.normalize(model, (x,))
     kinds = {graph.inputs[m.input].name: m.kind for m in graph.mutations}
-    assert kinds == {n: "data" for n in ("running_mean", "running_var", "num_batches_tracked")}
+    assert kinds == dict.fromkeys(("running_mean", "running_var", "num_batches_tracked"), "data")
     state = {n: t.clone() for n, t in [*model.named_parameters(), *model.named_buffers()]}
     (got,) = Interpreter(graph).run(x, *[state[i.name] for i in graph.inputs[1:]])
     same(got, model(x))
@@ -121,27 +121,55 @@ def test_batch_norm_in_training_updates_its_buffers():
         same(state[name], buffer)
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64, torch.int64,
-                                   torch.int8, torch.uint8, torch.bool, torch.complex64])  # fmt: skip
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        torch.float16,
+        torch.bfloat16,
+        torch.float64,
+        torch.int64,
+        torch.int8,
+        torch.uint8,
+        torch.bool,
+        torch.complex64,
+    ],
+)
 def test_dtypes_and_promotion(dtype):
     x = torch.randint(0, 5, (3, 4)).to(dtype)
 
     def program(x):
         y = x + 1
-        return y * 2.5, y / 2, y.to(torch.float32), x == x, torch.where(x == x, y, 0), y.sum(), x * x[0, 0]
+        return (
+            y * 2.5,
+            y / 2,
+            y.to(torch.float32),
+            x == x,
+            torch.where(x == x, y, 0),
+            y.sum(),
+            x * x[0, 0],
+        )
 
     check(program, x)
 
 
 def test_scalars_and_empty_tensors():
     def program(x, s, e):
-        return x * s + 2, s.exp(), e.sum(), e + 1, torch.cat([e, x[:0]]), s.reshape(1, 1) @ s.view(1, 1)
+        return (
+            x * s + 2,
+            s.exp(),
+            e.sum(),
+            e + 1,
+            torch.cat([e, x[:0]]),
+            s.reshape(1, 1) @ s.view(1, 1),
+        )
 
     check(program, torch.randn(3, 4), torch.tensor(1.5), torch.empty(0, 4))
 
 
 def test_double_scalar_does_not_promote():
-    check(lambda x, s: (x * s, s * x, s + 1), torch.randn(3), torch.tensor(2.0, dtype=torch.float64))
+    check(
+        lambda x, s: (x * s, s * x, s + 1), torch.randn(3), torch.tensor(2.0, dtype=torch.float64)
+    )
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
@@ -175,7 +203,9 @@ def test_random_ops_keep_their_order_and_stream():
 def test_factories_follow_the_default_dtype():
     torch.set_default_dtype(torch.float64)
     try:
-        graph = triptych.normalize(lambda x: (torch.zeros(3), x + torch.full((2,), 0.5)), torch.randn(2))
+        graph = triptych.normalize(
+            lambda x: (torch.zeros(3), x + torch.full((2,), 0.5)), torch.randn(2)
+        )
     finally:
         torch.set_default_dtype(torch.float32)
     outputs = Interpreter(graph).run(torch.randn(2, dtype=torch.float64))
@@ -212,7 +242,16 @@ def test_symbolic_sizes(symbols, layout):
         a, b = torch.cat([h, h * x.size(1)], 1).chunk(2, 1)
         z = x.new_zeros(x.shape[0], 3)
         z[:, 1] += 1
-        return y, a, b.transpose(0, 1), z, x[1:, ::2].sum(0), h.softmax(0), x.mean(1, keepdim=True), x.shape[0] * 2
+        return (
+            y,
+            a,
+            b.transpose(0, 1),
+            z,
+            x[1:, ::2].sum(0),
+            h.softmax(0),
+            x.mean(1, keepdim=True),
+            x.shape[0] * 2,
+        )
 
     def make(b, s):
         x = torch.randn(b, s, 6)
@@ -289,7 +328,9 @@ def test_keep_and_decompositions():
 
     assert "t.default" in names(triptych.normalize(program, x, keep=["aten.t.default"]))
     graph = triptych.normalize(
-        program, x, decompositions={torch.ops.aten.gelu.default: lambda x, approximate="none": x * 3}
+        program,
+        x,
+        decompositions={torch.ops.aten.gelu.default: lambda x, approximate="none": x * 3},
     )
     assert names(graph) == ["mul.Tensor", "permute.default"]
     same(Interpreter(graph).run(x)[0], x * 3)

@@ -180,14 +180,32 @@ BAD_CALLS = [
     ("glu.default", (X, 1), {}),
     (
         "convolution.default",
-        (torch.zeros(1, 3, 4, 4), torch.zeros(2, 2, 3, 3), None, [1, 1], [0, 0], [1, 1], False,
-         [0, 0], 1),
+        (
+            torch.zeros(1, 3, 4, 4),
+            torch.zeros(2, 2, 3, 3),
+            None,
+            [1, 1],
+            [0, 0],
+            [1, 1],
+            False,
+            [0, 0],
+            1,
+        ),
         {},
     ),  # fmt: skip
     (
         "convolution.default",
-        (torch.zeros(1, 2, 2, 2), torch.zeros(2, 2, 3, 3), None, [1, 1], [0, 0], [1, 1], False,
-         [0, 0], 1),
+        (
+            torch.zeros(1, 2, 2, 2),
+            torch.zeros(2, 2, 3, 3),
+            None,
+            [1, 1],
+            [0, 0],
+            [1, 1],
+            False,
+            [0, 0],
+            1,
+        ),
         {},
     ),  # fmt: skip
     ("max_pool2d_with_indices.default", (torch.zeros(1, 1, 2, 2), [3, 3]), {}),

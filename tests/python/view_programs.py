@@ -112,9 +112,7 @@ def strided_negation(x, y):
 
 def index_put(x, y):
     z = x.clone()
-    z.index_put_(
-        (torch.tensor([0, 1]),), y[:2, None].expand(2, 4).contiguous(), accumulate=True
-    )
+    z.index_put_((torch.tensor([0, 1]),), y[:2, None].expand(2, 4).contiguous(), accumulate=True)
     return z.tanh()
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-import build
 import environment
 from environment import ROOT, Environment, call, jobs, prepare, say
+
+import build
 
 
 def test(arguments: list[str]) -> None:

@@ -31,7 +31,8 @@ Affine affine_in(const SymExpr& e, std::span<const Symbol> variables) {
     for (const SymExpr& atom : term.atoms) {
       const std::size_t found = position(atom);
       if (found < variables.size()) {
-        if (variable < variables.size()) return Affine{false, {}, {}};  // a product of two variables
+        if (variable < variables.size())
+          return Affine{false, {}, {}};  // a product of two variables
         variable = found;
         continue;
       }

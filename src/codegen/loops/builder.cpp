@@ -15,28 +15,39 @@ namespace {
 // A double that `dtype` holds exactly, by one rounding.
 double round_to(DType dtype, double value) {
   switch (dtype) {
-    case DType::kF32: return static_cast<double>(static_cast<float>(value));
-    // Through float rounds twice; constants come from doubles that people or ATen round the same way.
-    case DType::kF16: return static_cast<double>(f16_to_float(float_to_f16(static_cast<float>(value))));
-    case DType::kBF16: return static_cast<double>(bf16_to_float(float_to_bf16(static_cast<float>(value))));
-    default: return value;
+    case DType::kF32:
+      return static_cast<double>(static_cast<float>(value));
+    // Through float rounds twice; constants come from doubles that people or ATen round the same
+    // way.
+    case DType::kF16:
+      return static_cast<double>(f16_to_float(float_to_f16(static_cast<float>(value))));
+    case DType::kBF16:
+      return static_cast<double>(bf16_to_float(float_to_bf16(static_cast<float>(value))));
+    default:
+      return value;
   }
 }
 
 std::int64_t wrap_to(DType dtype, std::int64_t value) {
   switch (dtype) {
-    case DType::kU8: return static_cast<std::uint8_t>(value);
-    case DType::kI8: return static_cast<std::int8_t>(value);
-    case DType::kI16: return static_cast<std::int16_t>(value);
-    case DType::kI32: return static_cast<std::int32_t>(value);
-    default: return value;
+    case DType::kU8:
+      return static_cast<std::uint8_t>(value);
+    case DType::kI8:
+      return static_cast<std::int8_t>(value);
+    case DType::kI16:
+      return static_cast<std::int16_t>(value);
+    case DType::kI32:
+      return static_cast<std::int32_t>(value);
+    default:
+      return value;
   }
 }
 
 bool same_constant(const Instruction& a, const Instruction& b) {
   if (a.constant.index() != b.constant.index()) return false;
   if (const auto* x = std::get_if<double>(&a.constant)) {
-    return std::bit_cast<std::uint64_t>(*x) == std::bit_cast<std::uint64_t>(std::get<double>(b.constant));
+    return std::bit_cast<std::uint64_t>(*x) ==
+           std::bit_cast<std::uint64_t>(std::get<double>(b.constant));
   }
   return a.constant == b.constant;
 }
@@ -71,7 +82,8 @@ bool supported_dtype(DType dtype) {
     case DType::kF16:
     case DType::kBF16:
     case DType::kF32:
-    case DType::kF64: return true;
+    case DType::kF64:
+      return true;
     case DType::kC32:
     case DType::kC64:
     case DType::kC128:
@@ -82,7 +94,8 @@ bool supported_dtype(DType dtype) {
     case DType::kF8E5M2:
     case DType::kF8E4M3FNUZ:
     case DType::kF8E5M2FNUZ:
-    case DType::kF8E8M0FNU: return false;
+    case DType::kF8E8M0FNU:
+      return false;
   }
   return false;
 }
@@ -163,7 +176,8 @@ std::vector<ScalarId> Builder::close_reducing(int keep, std::span<const Reduce> 
       const int count = reduce_results(reduce.op);
       for (int i = 0; i < count; ++i) {
         const ScalarId result = kernel_.new_scalar();
-        dtypes_.push_back(reduction_result_dtype(reduce.op, reduction.dtype, static_cast<std::size_t>(i)));
+        dtypes_.push_back(
+            reduction_result_dtype(reduce.op, reduction.dtype, static_cast<std::size_t>(i)));
         definitions_.push_back({.result = result, .dtype = dtypes_.back()});
         reduction.results.push_back(result);
         results.push_back(result);
@@ -178,12 +192,13 @@ std::vector<ScalarId> Builder::close_reducing(int keep, std::span<const Reduce> 
 
 const SymExpr& Builder::flat(std::span<const SymExpr> index, std::span<const SymExpr> strides) {
   for (const FlatIndex& known : flat_indices_) {
-    const bool same = std::equal(index.begin(), index.end(), known.index.begin(), known.index.end()) &&
-                      std::equal(strides.begin(), strides.end(), known.strides.begin(), known.strides.end());
+    const bool same =
+        std::equal(index.begin(), index.end(), known.index.begin(), known.index.end()) &&
+        std::equal(strides.begin(), strides.end(), known.strides.begin(), known.strides.end());
     if (same) return known.flat;
   }
-  flat_indices_.push_back({{index.begin(), index.end()}, {strides.begin(), strides.end()},
-                           flat_index(index, strides)});
+  flat_indices_.push_back(
+      {{index.begin(), index.end()}, {strides.begin(), strides.end()}, flat_index(index, strides)});
   return flat_indices_.back().flat;
 }
 
@@ -230,12 +245,17 @@ void Builder::store(ValueId value, std::span<const SymExpr> index, ScalarId scal
 
 BufferId Builder::add_local(std::string name, DType dtype, SymExpr extent) {
   values_.push_back(ValueId{});
-  return kernel_.buffers.push_back(
-      {.kind = Buffer::Kind::kLocal, .name = std::move(name), .dtype = dtype, .extent = std::move(extent)});
+  return kernel_.buffers.push_back({.kind = Buffer::Kind::kLocal,
+                                    .name = std::move(name),
+                                    .dtype = dtype,
+                                    .extent = std::move(extent)});
 }
 
 ScalarId Builder::load_local(BufferId buffer, const SymExpr& index) {
-  return add({.op = ScalarOp::kLoad, .dtype = kernel_.buffers[buffer].dtype, .index = index, .buffer = buffer});
+  return add({.op = ScalarOp::kLoad,
+              .dtype = kernel_.buffers[buffer].dtype,
+              .index = index,
+              .buffer = buffer});
 }
 
 void Builder::store_local(BufferId buffer, const SymExpr& index, ScalarId scalar) {
@@ -320,8 +340,8 @@ SymExpr Builder::index_symbol(ScalarId scalar) {
 
 const Instruction* Builder::definition(ScalarId scalar) const {
   const Instruction& found = definitions_.at(scalar.value);
-  const bool reduction_result = found.op == ScalarOp::kConstant &&
-                                std::holds_alternative<std::monostate>(found.constant);
+  const bool reduction_result =
+      found.op == ScalarOp::kConstant && std::holds_alternative<std::monostate>(found.constant);
   return reduction_result ? nullptr : &found;
 }
 
@@ -349,7 +369,8 @@ ScalarId Builder::add(Instruction instruction) {
   return result;
 }
 
-// Definitions stand before uses, so one sweep from the end finds every instruction that nothing needs.
+// Definitions stand before uses, so one sweep from the end finds every instruction that nothing
+// needs.
 void Builder::drop_unused() {
   needed_.resize(kernel_.num_scalars);
   sweep(kernel_.body);
@@ -386,8 +407,9 @@ void Builder::order_buffers() {
   std::vector<std::uint32_t> order(values_.size());
   for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
   const auto& buffers = kernel_.buffers.items();
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return buffers[a].kind < buffers[b].kind; });
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return buffers[a].kind < buffers[b].kind;
+  });
   if (std::is_sorted(order.begin(), order.end())) return;
   std::vector<BufferId> renamed(order.size());
   std::vector<Buffer> sorted;
@@ -401,7 +423,8 @@ void Builder::order_buffers() {
   values_ = std::move(values);
   for_each_statement(kernel_.body, [&](Statement& statement) {
     if (auto* instruction = std::get_if<Instruction>(&statement.data)) {
-      if (instruction->op == ScalarOp::kLoad) instruction->buffer = renamed[instruction->buffer.value];
+      if (instruction->op == ScalarOp::kLoad)
+        instruction->buffer = renamed[instruction->buffer.value];
     } else if (auto* store = std::get_if<Store>(&statement.data)) {
       store->buffer = renamed[store->buffer.value];
     }

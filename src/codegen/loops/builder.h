@@ -1,6 +1,6 @@
-// Builds one kernel over graph values: loops, scalar instructions (each computed once per scope and simplified by
-// the exact laws of simplify.cpp), loads and stores at logical indices, which views have turned into index
-// arithmetic over their root's memory.
+// Builds one kernel over graph values: loops, scalar instructions (each computed once per scope and
+// simplified by the exact laws of simplify.cpp), loads and stores at logical indices, which views
+// have turned into index arithmetic over their root's memory.
 #pragma once
 
 #include <optional>
@@ -17,8 +17,8 @@ namespace triptych::loops {
 
 using ir::ValueId;
 
-// Which value's memory each value lies in. A value that is no view, or whose view has another dtype or may reach
-// beyond its base's own elements, is its own root.
+// Which value's memory each value lies in. A value that is no view, or whose view has another dtype
+// or may reach beyond its base's own elements, is its own root.
 class ViewRoots {
  public:
   explicit ViewRoots(std::size_t num_values) : roots_(num_values) {}
@@ -31,11 +31,13 @@ class ViewRoots {
   std::vector<ValueId> roots_;
 };
 
-// Elements from the data pointer that a tensor of this type may touch: 1 + the largest index; 0 when empty.
+// Elements from the data pointer that a tensor of this type may touch: 1 + the largest index; 0
+// when empty.
 SymExpr element_extent(const ir::TensorType& type);
 // sum(index[d] * strides[d])
 SymExpr flat_index(std::span<const SymExpr> index, std::span<const SymExpr> strides);
-// Drops leading dims and zeroes size-1 dims, so that an index of the broadcast shape reads this type.
+// Drops leading dims and zeroes size-1 dims, so that an index of the broadcast shape reads this
+// type.
 std::vector<SymExpr> broadcast_index(std::span<const SymExpr> index, const ir::TensorType& type);
 bool is_one(const SymExpr& size);
 
@@ -48,15 +50,20 @@ class Builder {
   SymExpr open_loop(const SymExpr& extent);
   void close_loops(int count = -1);  // -1: all that are open
   int open_count() const { return static_cast<int>(frames_.size()) - 1; }
-  struct Reduce { ReduceOp op; ScalarId input; };
-  // Closes loops down to `keep` open ones, reducing through each of them; with none to close the inputs are the
-  // results. Only reductions with one result may span several loops; kArgMin, kArgMax and kWelford need one.
+  struct Reduce {
+    ReduceOp op;
+    ScalarId input;
+  };
+  // Closes loops down to `keep` open ones, reducing through each of them; with none to close the
+  // inputs are the results. Only reductions with one result may span several loops; kArgMin,
+  // kArgMax and kWelford need one.
   std::vector<ScalarId> close_reducing(int keep, std::span<const Reduce> reductions);
 
   // Memory.
-  ScalarId load(ValueId value, std::span<const SymExpr> index);           // in the value's dtype
+  ScalarId load(ValueId value, std::span<const SymExpr> index);  // in the value's dtype
   ScalarId load_as(ValueId value, std::span<const SymExpr> index, DType dtype);
-  void store(ValueId value, std::span<const SymExpr> index, ScalarId scalar);  // cast to the value's dtype
+  void store(ValueId value, std::span<const SymExpr> index,
+             ScalarId scalar);  // cast to the value's dtype
   BufferId add_local(std::string name, DType dtype, SymExpr extent);
   ScalarId load_local(BufferId buffer, const SymExpr& index);
   void store_local(BufferId buffer, const SymExpr& index, ScalarId scalar);
@@ -84,8 +91,14 @@ class Builder {
   struct Frame {
     Loop loop;  // the outermost frame's loop is only its body
   };
-  struct Location { ValueId root; SymExpr index; };
-  struct FlatIndex { std::vector<SymExpr> index, strides; SymExpr flat; };
+  struct Location {
+    ValueId root;
+    SymExpr index;
+  };
+  struct FlatIndex {
+    std::vector<SymExpr> index, strides;
+    SymExpr flat;
+  };
 
   Location locate(ValueId value, std::span<const SymExpr> index);
   const SymExpr& flat(std::span<const SymExpr> index, std::span<const SymExpr> strides);
@@ -105,8 +118,8 @@ class Builder {
   std::vector<Frame> frames_;
   std::vector<DType> dtypes_;
   std::vector<Instruction> definitions_;  // per scalar; args kept for simplification
-  std::vector<bool> needed_;              // by index symbols at first, then by what drop_unused keeps
-  std::vector<FlatIndex> flat_indices_;   // made so far: operands of one shape share one expression
+  std::vector<bool> needed_;  // by index symbols at first, then by what drop_unused keeps
+  std::vector<FlatIndex> flat_indices_;  // made so far: operands of one shape share one expression
   int next_loop_ = 0;
 };
 

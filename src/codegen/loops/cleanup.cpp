@@ -28,7 +28,8 @@ std::size_t mix(std::size_t seed, std::size_t value) {
 }
 
 std::size_t hash_of(const Instruction& instruction) {
-  std::size_t hash = static_cast<std::size_t>(instruction.op) * 64 + static_cast<std::size_t>(instruction.dtype);
+  std::size_t hash =
+      static_cast<std::size_t>(instruction.op) * 64 + static_cast<std::size_t>(instruction.dtype);
   for (ScalarId arg : instruction.args) hash = mix(hash, arg.value);
   hash = mix(hash, instruction.index.hash());
   hash = mix(hash, instruction.buffer.value);
@@ -147,7 +148,8 @@ class DeadEliminator {
 
   void body(Body& statements) {  // uses come behind definitions: one pass from the end
     for (std::size_t i = statements.size(); i-- > 0;) {
-      if (!visit(statements[i])) statements[i].data = Check{};  // marked: no real check lacks a condition
+      if (!visit(statements[i]))
+        statements[i].data = Check{};  // marked: no real check lacks a condition
     }
     std::erase_if(statements, [](const Statement& statement) {
       const auto* check = std::get_if<Check>(&statement.data);
@@ -179,7 +181,8 @@ class DeadEliminator {
     const auto& instruction = std::get<Instruction>(statement.data);
     if (!used(instruction.result)) return false;
     for (ScalarId arg : instruction.args) use(arg);
-    if (instruction.op == ScalarOp::kLoad || instruction.op == ScalarOp::kIndex) use(instruction.index);
+    if (instruction.op == ScalarOp::kLoad || instruction.op == ScalarOp::kIndex)
+      use(instruction.index);
     return true;
   }
 
@@ -208,7 +211,8 @@ void remove_rounding(Kernel& kernel) {
       if (loop == nullptr) return;
       for (const Reduction& reduction : loop->reductions) {
         for (std::size_t i = 0; i < reduction.results.size(); ++i) {
-          types[reduction.results[i].value] = reduction_result_dtype(reduction.op, reduction.dtype, i);
+          types[reduction.results[i].value] =
+              reduction_result_dtype(reduction.op, reduction.dtype, i);
         }
       }
       return;
@@ -220,7 +224,8 @@ void remove_rounding(Kernel& kernel) {
       sources[instruction->result.value] = {arg, instruction->dtype};
     }
     const Source& source = sources[arg.value];
-    if (instruction->dtype == DType::kF32 && source.from.valid()) replacements[instruction->result] = source.from;
+    if (instruction->dtype == DType::kF32 && source.from.valid())
+      replacements[instruction->result] = source.from;
   });
   replace_scalars(kernel, replacements);
 }
@@ -287,15 +292,21 @@ std::vector<BufferId> order_buffers(Kernel& kernel) {
   });
   const auto rank = [&](BufferId id) {
     switch (kernel.buffers[id].kind) {
-      case Buffer::Kind::kInput: return 0;
-      case Buffer::Kind::kInOut: return 1;
-      case Buffer::Kind::kOutput: return 2;
-      case Buffer::Kind::kWorkspace: return 3;
-      case Buffer::Kind::kLocal: return 4;
+      case Buffer::Kind::kInput:
+        return 0;
+      case Buffer::Kind::kInOut:
+        return 1;
+      case Buffer::Kind::kOutput:
+        return 2;
+      case Buffer::Kind::kWorkspace:
+        return 3;
+      case Buffer::Kind::kLocal:
+        return 4;
     }
     TRIPTYCH_UNREACHABLE("buffer kind");
   };
-  std::stable_sort(order.begin(), order.end(), [&](BufferId a, BufferId b) { return rank(a) < rank(b); });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](BufferId a, BufferId b) { return rank(a) < rank(b); });
   std::vector<BufferId> renamed(kernel.buffers.size());
   std::vector<Buffer> sorted;
   for (std::uint32_t i = 0; i < order.size(); ++i) {
@@ -306,7 +317,8 @@ std::vector<BufferId> order_buffers(Kernel& kernel) {
   name_locals(kernel);
   for_each_statement(kernel.body, [&](Statement& statement) {
     if (auto* instruction = std::get_if<Instruction>(&statement.data)) {
-      if (instruction->op == ScalarOp::kLoad) instruction->buffer = renamed[instruction->buffer.value];
+      if (instruction->op == ScalarOp::kLoad)
+        instruction->buffer = renamed[instruction->buffer.value];
     } else if (auto* store = std::get_if<Store>(&statement.data)) {
       store->buffer = renamed[store->buffer.value];
     }

@@ -1,8 +1,8 @@
 #include "codegen/loops/expression.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cctype>
+#include <charconv>
 #include <optional>
 
 namespace triptych::loops {
@@ -18,8 +18,12 @@ struct InfixOperator {
 const std::array<std::vector<InfixOperator>, 5> kLevels = {{
     {{"||", ScalarOp::kLogicalOr}},
     {{"&&", ScalarOp::kLogicalAnd}},
-    {{"==", ScalarOp::kEq}, {"!=", ScalarOp::kNe}, {"<=", ScalarOp::kLe}, {">=", ScalarOp::kGe},
-     {"<", ScalarOp::kLt}, {">", ScalarOp::kGt}},
+    {{"==", ScalarOp::kEq},
+     {"!=", ScalarOp::kNe},
+     {"<=", ScalarOp::kLe},
+     {">=", ScalarOp::kGe},
+     {"<", ScalarOp::kLt},
+     {">", ScalarOp::kGt}},
     {{"+", ScalarOp::kAdd}, {"-", ScalarOp::kSub}},
     {{"*", ScalarOp::kMul}, {"/", ScalarOp::kDiv}},
 }};
@@ -135,7 +139,8 @@ class Parser {
     ExpressionNode node{.kind = Kind::kOp, .op = *op};
     const int arity = info(*op).arity;
     for (int i = 0; i < arity; ++i) {
-      if (i > 0 && !take(",")) return fail("'" + std::string(name) + "' takes " + std::to_string(arity) + " operands");
+      if (i > 0 && !take(","))
+        return fail("'" + std::string(name) + "' takes " + std::to_string(arity) + " operands");
       node.args[static_cast<std::size_t>(i)] = conditional();
     }
     if (!take(")")) return fail("expected ')'");
@@ -150,11 +155,10 @@ class Parser {
   }
 
   void skip_space() {
-    while (!at_end() && std::isspace(static_cast<unsigned char>(text_[position_])) != 0) ++position_;
+    while (!at_end() && std::isspace(static_cast<unsigned char>(text_[position_])) != 0)
+      ++position_;
   }
-  bool at_end() {
-    return position_ >= text_.size();
-  }
+  bool at_end() { return position_ >= text_.size(); }
   bool take(std::string_view token) {
     if (error_) return false;
     skip_space();
@@ -196,17 +200,22 @@ std::string print_node(const Expression& expression, int index) {
   const ExpressionNode& node = expression.nodes[static_cast<std::size_t>(index)];
   const auto arg = [&](std::size_t i) { return print_node(expression, node.args[i]); };
   switch (node.kind) {
-    case Kind::kInt: return std::to_string(node.integer);
+    case Kind::kInt:
+      return std::to_string(node.integer);
     case Kind::kFloat: {
       std::array<char, 40> buffer{};
       const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), node.number);
       std::string text(buffer.data(), end.ptr);
       return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
     }
-    case Kind::kString: return "\"" + node.text + "\"";
-    case Kind::kName: return node.text;
-    case Kind::kGiven: return "given(" + node.text + ")";
-    case Kind::kConditional: return "(" + arg(0) + " ? " + arg(1) + " : " + arg(2) + ")";
+    case Kind::kString:
+      return "\"" + node.text + "\"";
+    case Kind::kName:
+      return node.text;
+    case Kind::kGiven:
+      return "given(" + node.text + ")";
+    case Kind::kConditional:
+      return "(" + arg(0) + " ? " + arg(1) + " : " + arg(2) + ")";
     case Kind::kOp: {
       std::string text = std::string(info(node.op).name) + "(";
       for (std::size_t i = 0; i < static_cast<std::size_t>(info(node.op).arity); ++i) {

@@ -27,8 +27,8 @@ struct ExpressionNode {
   Kind kind = Kind::kInt;
   std::int64_t integer = 0;
   double number = 0;
-  std::string text;                // kString, kName, kGiven
-  ScalarOp op = ScalarOp::kAdd;    // kOp
+  std::string text;              // kString, kName, kGiven
+  ScalarOp op = ScalarOp::kAdd;  // kOp
   std::array<int, 3> args = {-1, -1, -1};
 };
 

@@ -1,6 +1,6 @@
-// The order of work: nodes in program order; each kernel tries to join the kernels that make its inputs, then its
-// siblings, until nothing changes. A kernel that has grown is the host of what comes later, so that a chain of n
-// kernels costs n small steps.
+// The order of work: nodes in program order; each kernel tries to join the kernels that make its
+// inputs, then its siblings, until nothing changes. A kernel that has grown is the host of what
+// comes later, so that a chain of n kernels costs n small steps.
 #include "codegen/loops/fuse.h"
 
 #include <algorithm>
@@ -17,13 +17,16 @@ namespace {
 
 using NodeIndex = FusionGraph::NodeIndex;
 
-constexpr std::size_t kSiblingsTried = 4;  // per shared input: bounds the work on values that everybody reads
-constexpr double kSiblingShare = 0.25;     // of the smaller kernel's traffic must be saved
+constexpr std::size_t kSiblingsTried =
+    4;  // per shared input: bounds the work on values that everybody reads
+constexpr double kSiblingShare = 0.25;  // of the smaller kernel's traffic must be saved
 
 class Fuser {
  public:
   Fuser(LoopProgram program, const mapping::Traits& traits, const FuseOptions& options)
-      : graph_(std::move(program)), options_(options), profit_(graph_.graph(), traits),
+      : graph_(std::move(program)),
+        options_(options),
+        profit_(graph_.graph(), traits),
         context_{.graph = graph_.graph(), .names = names_, .local_limit = profit_.local_limit()} {}
 
   LoopProgram run() {
@@ -79,7 +82,8 @@ class Fuser {
     }
     std::vector<NodeIndex> result;
     for (const auto& [node, bytes] : saved) result.push_back(node);
-    std::stable_sort(result.begin(), result.end(), [&](NodeIndex a, NodeIndex b) { return saved[a] > saved[b]; });
+    std::stable_sort(result.begin(), result.end(),
+                     [&](NodeIndex a, NodeIndex b) { return saved[a] > saved[b]; });
     return result;
   }
 
@@ -89,9 +93,11 @@ class Fuser {
       const std::vector<NodeIndex> readers = graph_.readers(value);
       std::size_t tried = 0;
       for (std::size_t i = readers.size(); i-- > 0 && tried < kSiblingsTried;) {
-        if (readers[i] >= at || !graph_.node(readers[i]).is_kernel) continue;  // later ones will try
+        if (readers[i] >= at || !graph_.node(readers[i]).is_kernel)
+          continue;  // later ones will try
         ++tried;
-        if (std::find(result.begin(), result.end(), readers[i]) == result.end()) result.push_back(readers[i]);
+        if (std::find(result.begin(), result.end(), readers[i]) == result.end())
+          result.push_back(readers[i]);
       }
     }
     return result;
@@ -117,12 +123,14 @@ class Fuser {
       return std::nullopt;
     }
     why = check_effects(graph_.node(a).group.has_checks, first, position, graph_.barriers());
-    if (why.empty()) why = check_effects(graph_.node(b).group.has_checks, second, position, graph_.barriers());
+    if (why.empty())
+      why = check_effects(graph_.node(b).group.has_checks, second, position, graph_.barriers());
     if (!why.empty()) return std::nullopt;
     return position;
   }
 
-  // Values that `a` stores and `b` loads by name. Refuses (nullopt) when b reads a view of another dtype.
+  // Values that `a` stores and `b` loads by name. Refuses (nullopt) when b reads a view of another
+  // dtype.
   std::optional<std::vector<ValueId>> passed(const Group& a, const Group& b) {
     std::vector<ValueId> result;
     for (ValueId value : b.values) {
@@ -174,19 +182,23 @@ class Fuser {
   }
 
   std::string too_large(NodeIndex a, NodeIndex b) {
-    const auto buffers = [&](NodeIndex i) { return graph_.node(i).inputs.size() + graph_.node(i).outputs.size(); };
+    const auto buffers = [&](NodeIndex i) {
+      return graph_.node(i).inputs.size() + graph_.node(i).outputs.size();
+    };
     return profit_.too_large(graph_.node(a).group, graph_.node(b).group, buffers(a) + buffers(b));
   }
 
   // One kernel of both, by the first way that is legal.
-  bool join(NodeIndex producer, NodeIndex consumer, const std::vector<ValueId>& values, bool kept, double position,
-            std::string& why) {
+  bool join(NodeIndex producer, NodeIndex consumer, const std::vector<ValueId>& values, bool kept,
+            double position, std::string& why) {
     Group& from = graph_.node(producer).group;
     Group& to = graph_.node(consumer).group;
     const bool broadcast = to.pointwise && from.pointwise && loops_of(to) > loops_of(from);
-    if (to.pointwise && !broadcast && epilogue(producer, consumer, values, position, why)) return true;
+    if (to.pointwise && !broadcast && epilogue(producer, consumer, values, position, why))
+      return true;
     if (from.pointwise && prologue(producer, consumer, values, kept, position, why)) return true;
-    if (to.pointwise && broadcast && epilogue(producer, consumer, values, position, why)) return true;
+    if (to.pointwise && broadcast && epilogue(producer, consumer, values, position, why))
+      return true;
     if (from.pointwise) return false;
     for (ValueId value : values) {
       const Splice splice = splice_rows(from, to, value, context_);
@@ -207,11 +219,12 @@ class Fuser {
     return count;
   }
 
-  bool epilogue(NodeIndex producer, NodeIndex consumer, const std::vector<ValueId>& values, double position,
-                std::string& why) {
+  bool epilogue(NodeIndex producer, NodeIndex consumer, const std::vector<ValueId>& values,
+                double position, std::string& why) {
     Group& from = graph_.node(producer).group;
     for (ValueId value : values) {
-      if (std::string reason = broadcast_pays(from, graph_.node(consumer).group, value); !reason.empty()) {
+      if (std::string reason = broadcast_pays(from, graph_.node(consumer).group, value);
+          !reason.empty()) {
         why = std::move(reason);
         continue;
       }
@@ -227,8 +240,8 @@ class Fuser {
     return false;
   }
 
-  // A reader with loops that the value lacks runs them inside the iteration that stores the value. Those loops
-  // should run along memory, and must not take the place of all parallelism.
+  // A reader with loops that the value lacks runs them inside the iteration that stores the value.
+  // Those loops should run along memory, and must not take the place of all parallelism.
   std::string broadcast_pays(Group& host, const Group& guest, ValueId value) {
     const NestView nest = outer_nest(guest.kernel);
     std::vector<Symbol> extra;
@@ -251,9 +264,9 @@ class Fuser {
     }
     if (extra.empty()) return {};
     const Affine affine = affine_in(*store_index, extra);
-    const bool along = affine.linear && std::any_of(affine.terms.begin(), affine.terms.end(), [](const auto& term) {
-      return term.coefficient == SymExpr(1);
-    });
+    const bool along = affine.linear &&
+                       std::any_of(affine.terms.begin(), affine.terms.end(),
+                                   [](const auto& term) { return term.coefficient == SymExpr(1); });
     if (!along) return "the broadcast dimension does not run along memory";
     double rows = 1;
     for (const Loop* loop : outer_nest(host.kernel).loops) rows *= profit_.evaluate(loop->extent);
@@ -263,8 +276,8 @@ class Fuser {
     return {};
   }
 
-  bool prologue(NodeIndex producer, NodeIndex consumer, const std::vector<ValueId>& values, bool kept,
-                double position, std::string& why) {
+  bool prologue(NodeIndex producer, NodeIndex consumer, const std::vector<ValueId>& values,
+                bool kept, double position, std::string& why) {
     Group& from = graph_.node(producer).group;
     Group& to = graph_.node(consumer).group;
     const bool cheap = profit_.cheap(from) || profit_.free(from);
@@ -283,7 +296,8 @@ class Fuser {
       why = splice.why;
       return false;
     }
-    why = options.recompute ? "prologue: the value is not stored and read" : "prologue: held in a row-local buffer";
+    why = options.recompute ? "prologue: the value is not stored and read"
+                            : "prologue: held in a row-local buffer";
     finish_join(producer, consumer, std::move(host), position);
     return true;
   }
@@ -303,7 +317,8 @@ class Fuser {
   void drop_dead_stores(NodeIndex at) {
     Group& group = graph_.node(at).group;
     bool any = false;
-    for (ValueId value : graph_.node(at).outputs) any = any || !graph_.needed_outside(value, at, at);
+    for (ValueId value : graph_.node(at).outputs)
+      any = any || !graph_.needed_outside(value, at, at);
     if (!any) return;
     remove_stores(group.kernel, [&](BufferId id) {
       const ValueId value = group.values[id.value];
@@ -312,7 +327,8 @@ class Fuser {
     graph_.refresh(at);
   }
 
-  // Puts the producer's work into the consumer and lets the producer live as long as others read it.
+  // Puts the producer's work into the consumer and lets the producer live as long as others read
+  // it.
   bool copy_into(NodeIndex producer, NodeIndex consumer, std::string& why) {
     Group& to = graph_.node(consumer).group;
     const Splice splice = splice_prologue(to, graph_.node(producer).group, {}, context_);
@@ -320,7 +336,8 @@ class Fuser {
       why = splice.why;
       return false;
     }
-    origins_[consumer].insert(origins_[consumer].begin(), origins_[producer].begin(), origins_[producer].end());
+    origins_[consumer].insert(origins_[consumer].begin(), origins_[producer].begin(),
+                              origins_[producer].end());
     graph_.refresh(consumer);
     graph_.drop_if_unread(producer);
     ++versions_[consumer];
@@ -393,7 +410,9 @@ class Fuser {
     const auto found = refusals_.find({a, b});
     return found != refusals_.end() && found->second == std::pair(versions_[a], versions_[b]);
   }
-  void remember_refusal(NodeIndex a, NodeIndex b) { refusals_[{a, b}] = {versions_[a], versions_[b]}; }
+  void remember_refusal(NodeIndex a, NodeIndex b) {
+    refusals_[{a, b}] = {versions_[a], versions_[b]};
+  }
 
   // Stores of values nobody needs vanish, then what led to them; the rest gets its canonical form.
   void tidy(NodeIndex at) {
@@ -428,7 +447,8 @@ class Fuser {
     for_each_index(std::as_const(kernel.body), collect);
     kernel.symbols.clear();
     for (const ir::SymbolInfo& symbol : graph_.graph().symbols()) {
-      if (std::find(used.begin(), used.end(), symbol.name) != used.end()) kernel.symbols.push_back(symbol.name);
+      if (std::find(used.begin(), used.end(), symbol.name) != used.end())
+        kernel.symbols.push_back(symbol.name);
     }
   }
 
@@ -438,10 +458,12 @@ class Fuser {
     for (const std::string& origin : origins_[at]) {
       std::string stem = origin.substr(0, origin.find_last_not_of("0123456789") + 1);
       while (!stem.empty() && stem.back() == '_') stem.pop_back();
-      if (!stem.empty() && (stems.empty() || stems.back() != stem)) stems.push_back(std::move(stem));
+      if (!stem.empty() && (stems.empty() || stems.back() != stem))
+        stems.push_back(std::move(stem));
     }
     std::string text = "k" + std::to_string(number);
-    for (std::size_t i = stems.size() > 3 ? stems.size() - 3 : 0; i < stems.size(); ++i) text += "_" + stems[i];
+    for (std::size_t i = stems.size() > 3 ? stems.size() - 3 : 0; i < stems.size(); ++i)
+      text += "_" + stems[i];
     Kernel& kernel = graph_.node(at).group.kernel;
     kernel.name = std::move(text);
     kernel.origins = std::move(origins_[at]);
@@ -460,7 +482,8 @@ class Fuser {
 
 }  // namespace
 
-Result<LoopProgram> fuse(LoopProgram program, const mapping::Traits& traits, const FuseOptions& options) {
+Result<LoopProgram> fuse(LoopProgram program, const mapping::Traits& traits,
+                         const FuseOptions& options) {
   return Fuser(std::move(program), traits, options).run();
 }
 

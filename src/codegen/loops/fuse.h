@@ -1,5 +1,5 @@
-// Fuses kernels of a program and drops dead work. The rules of legality are in fusion/legality.h, what pays in
-// fusion/profitability.h, both explained in docs/fusion.md.
+// Fuses kernels of a program and drops dead work. The rules of legality are in fusion/legality.h,
+// what pays in fusion/profitability.h, both explained in docs/fusion.md.
 #pragma once
 
 #include <string>
@@ -18,11 +18,12 @@ struct FusionDecision {
 };
 
 struct FuseOptions {
-  bool fuse = true;                  // false: only drop dead work and tidy each kernel
-  bool eager_rounding = false;       // round f16 and bf16 intermediates as eager does
+  bool fuse = true;             // false: only drop dead work and tidy each kernel
+  bool eager_rounding = false;  // round f16 and bf16 intermediates as eager does
   std::vector<FusionDecision>* log = nullptr;
 };
 
-Result<LoopProgram> fuse(LoopProgram program, const mapping::Traits& traits, const FuseOptions& options = {});
+Result<LoopProgram> fuse(LoopProgram program, const mapping::Traits& traits,
+                         const FuseOptions& options = {});
 
 }  // namespace triptych::loops

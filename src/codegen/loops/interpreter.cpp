@@ -17,7 +17,8 @@ class Accumulator {
   void add(ScalarValue x) {
     const std::int64_t position = count_++;
     switch (reduction_.op) {
-      case ReduceOp::kWelford: return add_welford(x.number);
+      case ReduceOp::kWelford:
+        return add_welford(x.number);
       case ReduceOp::kArgMin:
       case ReduceOp::kArgMax:
         if (position == 0 || wins(x)) {
@@ -25,14 +26,16 @@ class Accumulator {
           index_ = position;
         }
         return;
-      default: break;
+      default:
+        break;
     }
     value_ = position == 0 && !has_identity() ? x : combine(position == 0 ? identity() : value_, x);
   }
 
   ScalarValue result(std::size_t which) const {
     if (which == 1) {
-      return reduction_.op == ReduceOp::kWelford ? ScalarValue{narrow(m2_), 0} : ScalarValue{0, index_};
+      return reduction_.op == ReduceOp::kWelford ? ScalarValue{narrow(m2_), 0}
+                                                 : ScalarValue{0, index_};
     }
     if (reduction_.op == ReduceOp::kWelford) {
       return {count_ == 0 ? std::nan("") : narrow(mean_), 0};
@@ -48,11 +51,16 @@ class Accumulator {
   // What an empty reduction gives; lowering refuses empty kMin and kMax where eager raises.
   ScalarValue identity() const {
     switch (reduction_.op) {
-      case ReduceOp::kProd: return {1, 1};
-      case ReduceOp::kAll: return {1, 1};
-      case ReduceOp::kMin: return {INFINITY, INT64_MAX};
-      case ReduceOp::kMax: return {-INFINITY, INT64_MIN};
-      default: return {0, 0};
+      case ReduceOp::kProd:
+        return {1, 1};
+      case ReduceOp::kAll:
+        return {1, 1};
+      case ReduceOp::kMin:
+        return {INFINITY, INT64_MAX};
+      case ReduceOp::kMax:
+        return {-INFINITY, INT64_MIN};
+      default:
+        return {0, 0};
     }
   }
 
@@ -60,26 +68,36 @@ class Accumulator {
     const ScalarValue pair[] = {a, b};
     const DType types[] = {reduction_.dtype, reduction_.dtype};
     switch (reduction_.op) {
-      case ReduceOp::kSum: return evaluate(ScalarOp::kAdd, reduction_.dtype, pair, types);
-      case ReduceOp::kProd: return evaluate(ScalarOp::kMul, reduction_.dtype, pair, types);
-      case ReduceOp::kMin: return evaluate(ScalarOp::kMin, reduction_.dtype, pair, types);
-      case ReduceOp::kMax: return evaluate(ScalarOp::kMax, reduction_.dtype, pair, types);
-      case ReduceOp::kAny: return evaluate(ScalarOp::kLogicalOr, DType::kBool, pair, types);
-      case ReduceOp::kAll: return evaluate(ScalarOp::kLogicalAnd, DType::kBool, pair, types);
+      case ReduceOp::kSum:
+        return evaluate(ScalarOp::kAdd, reduction_.dtype, pair, types);
+      case ReduceOp::kProd:
+        return evaluate(ScalarOp::kMul, reduction_.dtype, pair, types);
+      case ReduceOp::kMin:
+        return evaluate(ScalarOp::kMin, reduction_.dtype, pair, types);
+      case ReduceOp::kMax:
+        return evaluate(ScalarOp::kMax, reduction_.dtype, pair, types);
+      case ReduceOp::kAny:
+        return evaluate(ScalarOp::kLogicalOr, DType::kBool, pair, types);
+      case ReduceOp::kAll:
+        return evaluate(ScalarOp::kLogicalAnd, DType::kBool, pair, types);
       case ReduceOp::kArgMin:
       case ReduceOp::kArgMax:
-      case ReduceOp::kWelford: break;
+      case ReduceOp::kWelford:
+        break;
     }
     TRIPTYCH_UNREACHABLE("reduction has no plain combine");
   }
 
-  bool wins(ScalarValue x) const {  // over value_, which came earlier: only strictly better, or the first NaN
+  bool wins(ScalarValue x)
+      const {  // over value_, which came earlier: only strictly better, or the first NaN
     if (ir::is_floating(reduction_.dtype)) {
       if (std::isnan(value_.number)) return false;
       if (std::isnan(x.number)) return true;
-      return reduction_.op == ReduceOp::kArgMax ? x.number > value_.number : x.number < value_.number;
+      return reduction_.op == ReduceOp::kArgMax ? x.number > value_.number
+                                                : x.number < value_.number;
     }
-    return reduction_.op == ReduceOp::kArgMax ? x.integer > value_.integer : x.integer < value_.integer;
+    return reduction_.op == ReduceOp::kArgMax ? x.integer > value_.integer
+                                              : x.integer < value_.integer;
   }
 
   void add_welford(double x) {
@@ -101,8 +119,8 @@ class Accumulator {
 
 class Interpreter {
  public:
-  Interpreter(const Kernel& kernel, std::span<void* const> buffers, std::span<const std::int64_t> symbols,
-              std::int32_t& error)
+  Interpreter(const Kernel& kernel, std::span<void* const> buffers,
+              std::span<const std::int64_t> symbols, std::int32_t& error)
       : kernel_(kernel), error_(error), values_(kernel.num_scalars), types_(kernel.num_scalars) {
     TRIPTYCH_CHECK(symbols.size() == kernel.symbols.size(), "one value per symbol");
     for (std::size_t i = 0; i < symbols.size(); ++i) variables_[kernel.symbols[i]] = symbols[i];
@@ -125,7 +143,8 @@ class Interpreter {
  private:
   std::int64_t value(const SymExpr& e) {
     const auto result = e.evaluate([&](Symbol symbol) -> std::optional<std::int64_t> {
-      if (const auto found = variables_.find(symbol); found != variables_.end()) return found->second;
+      if (const auto found = variables_.find(symbol); found != variables_.end())
+        return found->second;
       const auto scalar = scalar_of_symbol(symbol);
       if (!scalar || scalar->value >= values_.size()) return std::nullopt;
       return values_[scalar->value].integer;
@@ -137,8 +156,8 @@ class Interpreter {
   std::int64_t place(BufferId buffer, const SymExpr& index) {
     const std::int64_t position = value(index);
     TRIPTYCH_CHECK(position >= 0 && position < extents_[buffer.value],
-                   "kernel " + kernel_.name + ": index " + index.str() + " = " + std::to_string(position) +
-                       " is outside %" + kernel_.buffers[buffer].name);
+                   "kernel " + kernel_.name + ": index " + index.str() + " = " +
+                       std::to_string(position) + " is outside %" + kernel_.buffers[buffer].name);
     return position;
   }
 
@@ -157,7 +176,8 @@ class Interpreter {
                      values_[store->value.value]);
       } else {
         const Check& check = std::get<Check>(statement.data);
-        if (values_[check.condition.value].integer == 0) error_ = static_cast<std::int32_t>(check.code);
+        if (values_[check.condition.value].integer == 0)
+          error_ = static_cast<std::int32_t>(check.code);
       }
     }
   }
@@ -189,8 +209,8 @@ class Interpreter {
     } else if (instruction.op == ScalarOp::kIndex) {
       result.integer = value(instruction.index);
     } else if (instruction.op == ScalarOp::kLoad) {
-      result = load_scalar(data_[instruction.buffer.value], place(instruction.buffer, instruction.index),
-                           instruction.dtype);
+      result = load_scalar(data_[instruction.buffer.value],
+                           place(instruction.buffer, instruction.index), instruction.dtype);
     } else {
       args_.clear();
       arg_types_.clear();
@@ -222,8 +242,8 @@ class Interpreter {
 
 }  // namespace
 
-Status interpret(const Kernel& kernel, std::span<void* const> buffers, std::span<const std::int64_t> symbols,
-                 std::int32_t& error) {
+Status interpret(const Kernel& kernel, std::span<void* const> buffers,
+                 std::span<const std::int64_t> symbols, std::int32_t& error) {
   try {
     Interpreter(kernel, buffers, symbols, error).run();
   } catch (const InternalError& failure) {

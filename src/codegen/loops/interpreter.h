@@ -9,10 +9,10 @@
 
 namespace triptych::loops {
 
-// `buffers[i]` is the data pointer of the kernel's i-th non-local buffer; `symbols` follow Kernel::symbols.
-// A failed Check writes its code to `error` and stops the kernel. Fails (kInternal) on an access outside a
-// buffer's extent and on a malformed kernel, never by a crash.
-Status interpret(const Kernel& kernel, std::span<void* const> buffers, std::span<const std::int64_t> symbols,
-                 std::int32_t& error);
+// `buffers[i]` is the data pointer of the kernel's i-th non-local buffer; `symbols` follow
+// Kernel::symbols. A failed Check writes its code to `error` and stops the kernel. Fails
+// (kInternal) on an access outside a buffer's extent and on a malformed kernel, never by a crash.
+Status interpret(const Kernel& kernel, std::span<void* const> buffers,
+                 std::span<const std::int64_t> symbols, std::int32_t& error);
 
 }  // namespace triptych::loops

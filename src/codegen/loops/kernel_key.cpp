@@ -1,5 +1,5 @@
-// Structure of a kernel without its names. Buffers, symbols, loop variables and scalars are renamed by
-// position; the key is the text of what remains.
+// Structure of a kernel without its names. Buffers, symbols, loop variables and scalars are renamed
+// by position; the key is the text of what remains.
 #include <unordered_map>
 
 #include "codegen/loops/kernel.h"

@@ -29,11 +29,12 @@ class Parser {
 
  private:
   Error fail(std::string_view expected) const {
-    const auto line = 1 + std::count(text_.begin(), text_.begin() + static_cast<long>(position_), '\n');
+    const auto line =
+        1 + std::count(text_.begin(), text_.begin() + static_cast<long>(position_), '\n');
     std::string found(text_.substr(position_, 24));
     found = found.substr(0, found.find('\n'));
-    return user_error("kernel.parse", "kernel text, line " + std::to_string(line) + ": found '" + found +
-                                          "', expected " + std::string(expected));
+    return user_error("kernel.parse", "kernel text, line " + std::to_string(line) + ": found '" +
+                                          found + "', expected " + std::string(expected));
   }
 
   // Tokens. Whitespace, ';' between statements and '#' comments are skipped.
@@ -137,8 +138,10 @@ class Parser {
 
   Status declaration() {
     static const std::map<std::string_view, Buffer::Kind> kinds = {
-        {"in", Buffer::Kind::kInput},       {"out", Buffer::Kind::kOutput},
-        {"inout", Buffer::Kind::kInOut},    {"local", Buffer::Kind::kLocal},
+        {"in", Buffer::Kind::kInput},
+        {"out", Buffer::Kind::kOutput},
+        {"inout", Buffer::Kind::kInOut},
+        {"local", Buffer::Kind::kLocal},
         {"workspace", Buffer::Kind::kWorkspace}};
     const auto kind = kinds.find(word());
     if (kind == kinds.end()) return fail("a buffer kind");
@@ -245,8 +248,8 @@ class Parser {
     const std::size_t start = position_;
     if (position_ < text_.size() && text_[position_] == '-') ++position_;
     while (position_ < text_.size() &&
-           (is_word(text_[position_]) ||
-            ((text_[position_] == '-' || text_[position_] == '+') && text_[position_ - 1] == 'e'))) {
+           (is_word(text_[position_]) || ((text_[position_] == '-' || text_[position_] == '+') &&
+                                          text_[position_ - 1] == 'e'))) {
       ++position_;
     }
     const std::string_view literal = text_.substr(start, position_ - start);
@@ -297,7 +300,8 @@ class Parser {
     if (position_ == 0 || is_word(text_[position_ - 1])) return false;
     for (const std::string_view clause : {"parallel", "vector", "unroll", "reduce"}) {
       const std::string_view rest = text_.substr(position_);
-      if (rest.starts_with(clause) && (rest.size() == clause.size() || !is_word(rest[clause.size()]))) {
+      if (rest.starts_with(clause) &&
+          (rest.size() == clause.size() || !is_word(rest[clause.size()]))) {
         return true;
       }
     }

@@ -1,5 +1,5 @@
-// The text form of kernels; kernel_parse.cpp reads it back. A dtype is printed only where it does not
-// follow from the operands.
+// The text form of kernels; kernel_parse.cpp reads it back. A dtype is printed only where it does
+// not follow from the operands.
 #include <charconv>
 #include <cmath>
 
@@ -11,19 +11,26 @@ namespace {
 
 std::string_view kind_name(Buffer::Kind kind) {
   switch (kind) {
-    case Buffer::Kind::kInput: return "in";
-    case Buffer::Kind::kOutput: return "out";
-    case Buffer::Kind::kInOut: return "inout";
-    case Buffer::Kind::kLocal: return "local";
-    case Buffer::Kind::kWorkspace: return "workspace";
+    case Buffer::Kind::kInput:
+      return "in";
+    case Buffer::Kind::kOutput:
+      return "out";
+    case Buffer::Kind::kInOut:
+      return "inout";
+    case Buffer::Kind::kLocal:
+      return "local";
+    case Buffer::Kind::kWorkspace:
+      return "workspace";
   }
   TRIPTYCH_UNREACHABLE("buffer kind");
 }
 
 std::string_view check_name(Check::Code code) {
   switch (code) {
-    case Check::Code::kIndexOutOfRange: return "index_out_of_range";
-    case Check::Code::kDivisionByZero: return "division_by_zero";
+    case Check::Code::kIndexOutOfRange:
+      return "index_out_of_range";
+    case Check::Code::kDivisionByZero:
+      return "division_by_zero";
   }
   TRIPTYCH_UNREACHABLE("check code");
 }

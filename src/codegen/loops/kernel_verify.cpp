@@ -1,4 +1,5 @@
-// Checks a kernel against the rules at the head of kernel.h (1-5), and mapped kernels against M1-M4 there.
+// Checks a kernel against the rules at the head of kernel.h (1-5), and mapped kernels against M1-M4
+// there.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -22,17 +23,18 @@ class Verifier {
     for (const Buffer& buffer : kernel_.buffers) {
       if (buffer.kind == Buffer::Kind::kInput || buffer.kind == Buffer::Kind::kLocal) continue;
       const auto index = static_cast<std::uint32_t>(&buffer - &kernel_.buffers.items()[0]);
-      if (!stored_[index] && !loaded_[index]) report("2", "buffer %" + buffer.name + " is never used");
+      if (!stored_[index] && !loaded_[index])
+        report("2", "buffer %" + buffer.name + " is never used");
     }
     return std::move(errors_);
   }
 
  private:
   struct ScalarState {
-    bool defined = false;   // anywhere above
+    bool defined = false;  // anywhere above
     bool in_scope = false;
-    bool loaded = false;    // a load is among what it is made of
-    bool checked = false;   // a Check in scope depends on it
+    bool loaded = false;   // a load is among what it is made of
+    bool checked = false;  // a Check in scope depends on it
     bool clamped = false;
     DType dtype = DType::kF32;
     std::vector<ScalarId> args;
@@ -50,7 +52,8 @@ class Verifier {
     std::set<std::string> seen;
     bool locals = false;
     for (const Buffer& buffer : kernel_.buffers) {
-      if (!seen.insert(buffer.name).second) report("2", "buffer %" + buffer.name + " is named twice");
+      if (!seen.insert(buffer.name).second)
+        report("2", "buffer %" + buffer.name + " is named twice");
       if (ir::is_complex(buffer.dtype)) report("5", "buffer %" + buffer.name + " is complex");
       if (locals && buffer.kind != Buffer::Kind::kLocal) {
         report("2", "parameter %" + buffer.name + " stands behind a local");
@@ -129,7 +132,8 @@ class Verifier {
     }
     for (std::size_t i = scope; i < scope_.size(); ++i) scalars_[scope_[i].value].in_scope = false;
     scope_.resize(scope);
-    for (std::size_t i = checked; i < checked_.size(); ++i) scalars_[checked_[i].value].checked = false;
+    for (std::size_t i = checked; i < checked_.size(); ++i)
+      scalars_[checked_[i].value].checked = false;
     checked_.resize(checked);
   }
 
@@ -156,7 +160,8 @@ class Verifier {
     }
   }
 
-  // A reduction's input is defined in the loop's body: it has been defined, and it is no longer in scope.
+  // A reduction's input is defined in the loop's body: it has been defined, and it is no longer in
+  // scope.
   void inputs(const Loop& loop) {
     for (const Reduction& reduction : loop.reductions) {
       const ScalarId id = reduction.input;
@@ -170,7 +175,8 @@ class Verifier {
   }
 
   void schedule(const Loop& loop) {
-    if (loop.schedule == Schedule::kParallel && !loops_.empty()) report("M1", "nested parallel loop");
+    if (loop.schedule == Schedule::kParallel && !loops_.empty())
+      report("M1", "nested parallel loop");
     if (loop.width < 1 || loop.unroll < 1) report("M2", "width and unroll must be positive");
     for (const Loop* outer : loops_) {
       if (outer->width == 1) continue;
@@ -240,7 +246,8 @@ class Verifier {
       if (args[i] != args[first]) wrong("operands differ in dtype");
       if (is_half(args[i])) wrong("operand is a 16-bit float");
     }
-    if (info(op).floats_only && !args.empty() && !ir::is_floating(args[0])) wrong("operand is no float");
+    if (info(op).floats_only && !args.empty() && !ir::is_floating(args[0]))
+      wrong("operand is no float");
   }
 
   void load(const Instruction& instruction) {
@@ -248,7 +255,8 @@ class Verifier {
     if (!in_range(instruction.buffer)) return report("2", "load from an unknown buffer");
     const Buffer& buffer = kernel_.buffers[instruction.buffer];
     const std::uint32_t id = instruction.buffer.value;
-    if (buffer.dtype != instruction.dtype) report("5", "load of %" + buffer.name + " in another dtype");
+    if (buffer.dtype != instruction.dtype)
+      report("5", "load of %" + buffer.name + " in another dtype");
     if (buffer.kind == Buffer::Kind::kOutput) report("4", "load from output %" + buffer.name);
     if (buffer.kind == Buffer::Kind::kLocal && !stored_[id]) {
       report("4", "local %" + buffer.name + " is loaded before it is stored");
@@ -289,16 +297,19 @@ class Verifier {
   }
 
   // Every loop from the `first` on writes elements of its own.
-  void distinct_indices(const Store& store, const std::vector<const Loop*>& loops, std::size_t first) {
+  void distinct_indices(const Store& store, const std::vector<const Loop*>& loops,
+                        std::size_t first) {
     for (std::size_t i = first; i < loops.size(); ++i) {
       if (!store.index.depends_on(loops[i]->variable) && loops[i]->extent != SymExpr(1)) {
         report("4", "iterations of " + loops[i]->variable.str() + " store %" +
-                        kernel_.buffers[store.buffer].name + " at the same index " + store.index.str());
+                        kernel_.buffers[store.buffer].name + " at the same index " +
+                        store.index.str());
       }
     }
   }
 
-  // A local is private to the loops that surround all of its uses: the iterations of those may reuse it.
+  // A local is private to the loops that surround all of its uses: the iterations of those may
+  // reuse it.
   void local_access(BufferId buffer) {
     auto [found, fresh] = local_loops_.try_emplace(buffer.value, loops_);
     std::vector<const Loop*>& common = found->second;

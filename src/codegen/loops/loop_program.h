@@ -1,11 +1,13 @@
-// What lowering makes of a graph and what fusion and mapping rewrite: kernels bound to graph values, external
-// calls and views, in an order that runs.
+// What lowering makes of a graph and what fusion and mapping rewrite: kernels bound to graph
+// values, external calls and views, in an order that runs.
 //
 // Rules:
 //  1. Every value that an item reads is an input, a constant, or a result of an earlier item.
-//  2. A value is the result of exactly one item (kernel outputs, external results, a view, a symbolic scalar).
+//  2. A value is the result of exactly one item (kernel outputs, external results, a view, a
+//  symbolic scalar).
 //  3. Values that nothing reads any more have no item (dead work is dropped by fusion).
-//  4. External items keep the graph's order among themselves when one of them is random or has an effect.
+//  4. External items keep the graph's order among themselves when one of them is random or has an
+//  effect.
 #pragma once
 
 #include <string>
@@ -17,8 +19,8 @@
 
 namespace triptych::loops {
 
-// Runs `kernel`; buffers[i] is the graph value behind the kernel's i-th non-local buffer. The data pointer that
-// the kernel gets is the value's own (storage_offset applied).
+// Runs `kernel`; buffers[i] is the graph value behind the kernel's i-th non-local buffer. The data
+// pointer that the kernel gets is the value's own (storage_offset applied).
 struct KernelItem {
   Kernel kernel;
   std::vector<ir::ValueId> buffers;
@@ -30,8 +32,8 @@ struct ExternalItem {
   std::string reason;
 };
 
-// `value` is the as_strided view, by its own type, of the storage that holds `base`. Costs nothing at run time.
-// Kernels may read `value` or go to `base` by index arithmetic, as lowering likes.
+// `value` is the as_strided view, by its own type, of the storage that holds `base`. Costs nothing
+// at run time. Kernels may read `value` or go to `base` by index arithmetic, as lowering likes.
 struct ViewItem {
   ir::ValueId value;
   ir::ValueId base;
@@ -40,7 +42,7 @@ struct ViewItem {
 using Item = std::variant<KernelItem, ExternalItem, ViewItem>;
 
 struct LoopProgram {
-  ir::Graph graph;          // as given, plus values that mapping adds (workspace of split reductions)
+  ir::Graph graph;  // as given, plus values that mapping adds (workspace of split reductions)
   std::vector<Item> items;
 };
 

@@ -98,7 +98,8 @@ void sink_instructions(Body& body) {
 
 namespace {
 
-// outer and inner become one loop named after inner: sum(c_o * o + c_i * i) with c_o == c_i * extent(i).
+// outer and inner become one loop named after inner: sum(c_o * o + c_i * i) with c_o == c_i *
+// extent(i).
 bool mergeable(const Symbol outer, const Loop& inner, const std::vector<Affine>& indices) {
   return std::all_of(indices.begin(), indices.end(), [&](const Affine& index) {
     return index.linear &&
@@ -135,8 +136,8 @@ void collapse(Nest& nest, std::size_t fixed) {
 
 namespace {
 
-// for a reduce(r = sum p) { for b reduce(p = sum x) } -> one loop, where the indices allow it. Loops with
-// positions as results (kArgMin) or several results are left alone.
+// for a reduce(r = sum p) { for b reduce(p = sum x) } -> one loop, where the indices allow it.
+// Loops with positions as results (kArgMin) or several results are left alone.
 void collapse_reduction(Loop& outer) {
   while (outer.body.size() == 1) {
     auto* inner = std::get_if<Loop>(&outer.body[0].data);
@@ -240,7 +241,8 @@ class Hoister {
     }
     const auto* instruction = std::get_if<Instruction>(&statement.data);
     if (instruction == nullptr) return false;
-    const bool stays = level(*instruction) >= inside || (checked && instruction->op == ScalarOp::kLoad) ||
+    const bool stays = level(*instruction) >= inside ||
+                       (checked && instruction->op == ScalarOp::kLoad) ||
                        is_input(loop, *instruction);
     if (stays) set_depth(instruction->result, inside);
     return !stays;
@@ -263,7 +265,8 @@ class Hoister {
   std::size_t level(const Instruction& instruction) const {
     std::size_t result = 0;
     for (ScalarId arg : instruction.args) result = std::max(result, depth_[arg.value]);
-    const bool local = std::find(locals_.begin(), locals_.end(), instruction.buffer) != locals_.end();
+    const bool local =
+        std::find(locals_.begin(), locals_.end(), instruction.buffer) != locals_.end();
     if (instruction.op == ScalarOp::kLoad && local) return variables_.size();
     if (instruction.op == ScalarOp::kLoad || instruction.op == ScalarOp::kIndex) {
       for (Symbol symbol : instruction.index.symbols()) {
@@ -271,7 +274,8 @@ class Hoister {
           if (variables_[i] == symbol) result = i + 1;
         }
         const auto scalar = scalar_of_symbol(symbol);
-        if (scalar && scalar->value < depth_.size()) result = std::max(result, depth_[scalar->value]);
+        if (scalar && scalar->value < depth_.size())
+          result = std::max(result, depth_[scalar->value]);
       }
     }
     return result;

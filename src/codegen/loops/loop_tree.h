@@ -23,7 +23,8 @@ template <class F>
 void for_each_statement(const Body& body, const F& visit) {
   for (const Statement& statement : body) {
     visit(statement);
-    if (const auto* loop = std::get_if<Loop>(&statement.data)) for_each_statement(loop->body, visit);
+    if (const auto* loop = std::get_if<Loop>(&statement.data))
+      for_each_statement(loop->body, visit);
   }
 }
 
@@ -49,8 +50,9 @@ void substitute(Body& body, const std::map<Symbol, SymExpr>& values);
 
 bool has_loops(const Body& body);
 
-// The loops around everything: from outside in, each but the last containing nothing but the next. `loops` have
-// empty bodies; the body of the last stands in `body`. Loops with reductions are not taken.
+// The loops around everything: from outside in, each but the last containing nothing but the next.
+// `loops` have empty bodies; the body of the last stands in `body`. Loops with reductions are not
+// taken.
 struct Nest {
   std::vector<Loop> loops;
   Body body;
@@ -58,12 +60,13 @@ struct Nest {
 Nest take_nest(Body body);
 Body rebuild(Nest nest);
 
-// Normal form that fusion and mapping start from: no loops of one iteration, pure instructions moved into the
-// only loop behind them, neighbouring loops collapsed where every index allows it.
+// Normal form that fusion and mapping start from: no loops of one iteration, pure instructions
+// moved into the only loop behind them, neighbouring loops collapsed where every index allows it.
 void normalize_loops(Kernel& kernel);
 void drop_unit_loops(Body& body);
 void sink_instructions(Body& body);
-// Collapses neighbours of `nest` for which index coefficients agree. `fixed` loops at the front stay.
+// Collapses neighbours of `nest` for which index coefficients agree. `fixed` loops at the front
+// stay.
 void collapse(Nest& nest, std::size_t fixed = 0);
 
 // Instructions that depend on no variable of a loop move in front of it, through all levels.

@@ -14,7 +14,8 @@ namespace {
 std::string kernel_name(std::string_view target, std::size_t number) {
   const std::size_t last = target.rfind('.');
   const std::size_t first = last == std::string_view::npos ? last : target.rfind('.', last - 1);
-  std::string_view op = first == std::string_view::npos ? target : target.substr(first + 1, last - first - 1);
+  std::string_view op =
+      first == std::string_view::npos ? target : target.substr(first + 1, last - first - 1);
   while (op.starts_with('_')) op.remove_prefix(1);
   return "k" + std::to_string(number) + "_" + std::string(op);
 }
@@ -70,7 +71,8 @@ class GraphLowering {
     }
     if (op->lowering.empty()) return not_lowered(std::string(op->no_lowering));
     const Lowering lowering = find_lowering(op->lowering);
-    if (lowering == nullptr) return not_lowered("no lowering: " + std::string(op->lowering) + " is not written yet");
+    if (lowering == nullptr)
+      return not_lowered("no lowering: " + std::string(op->lowering) + " is not written yet");
     return kernel(node, op->has(ops::Tag::kView), lowering);
   }
 

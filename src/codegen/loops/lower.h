@@ -1,4 +1,5 @@
-// Lowers a normalized graph: each node becomes one kernel, a view that costs nothing, or an external call.
+// Lowers a normalized graph: each node becomes one kernel, a view that costs nothing, or an
+// external call.
 #pragma once
 
 #include <map>
@@ -11,8 +12,8 @@
 
 namespace triptych::loops {
 
-// Lowerings of ops from outside the op table (custom ops), by qualified name: "mylib.gelu2.default".
-// An entry wins over the op table's row of the same name.
+// Lowerings of ops from outside the op table (custom ops), by qualified name:
+// "mylib.gelu2.default". An entry wins over the op table's row of the same name.
 class LoweringRegistry {
  public:
   // `expression` is read over the op's schema argument names, as in the op table.
@@ -24,12 +25,13 @@ class LoweringRegistry {
 };
 
 struct LowerOptions {
-  DType default_float = DType::kF32;  // torch.get_default_dtype(): decides comparisons of ints with float numbers
+  DType default_float =
+      DType::kF32;  // torch.get_default_dtype(): decides comparisons of ints with float numbers
   const LoweringRegistry* registry = nullptr;
 };
 
-// Requires a verified C2 graph. No node is refused: what has no lowering, or what its lowering does not cover, is an
-// external item with the reason.
+// Requires a verified C2 graph. No node is refused: what has no lowering, or what its lowering does
+// not cover, is an external item with the reason.
 Result<LoopProgram> lower(ir::Graph graph, const LowerOptions& options = {});
 
 }  // namespace triptych::loops

@@ -26,7 +26,8 @@ void collect(const Body& body, Uses& uses) {
     if (const auto* instruction = std::get_if<Instruction>(&statement.data)) {
       uses.defined.insert(instruction->result);
       uses.used.insert(instruction->args.begin(), instruction->args.end());
-      if (instruction->op == ScalarOp::kLoad || instruction->op == ScalarOp::kIndex) index(instruction->index);
+      if (instruction->op == ScalarOp::kLoad || instruction->op == ScalarOp::kIndex)
+        index(instruction->index);
       if (instruction->op == ScalarOp::kLoad) {
         uses.loaded.insert(instruction->buffer);
         uses.loads.emplace_back(instruction->buffer, instruction->index);
@@ -96,7 +97,8 @@ class Merger {
     if (a.extent != b.extent || has_loops(a.body) || has_loops(b.body)) return false;
     const Uses later = uses_of(statements[j]);
     const Uses earlier = uses_of(statements[i]);
-    // Nothing that B uses may be made at or behind A, but by A in the same iteration through a local.
+    // Nothing that B uses may be made at or behind A, but by A in the same iteration through a
+    // local.
     for (const Reduction& reduction : a.reductions) {
       for (ScalarId id : reduction.results) {
         if (later.used.contains(id)) return false;
@@ -113,11 +115,13 @@ class Merger {
       });
       if (earlier.stored.contains(buffer)) {
         const auto place = std::pair(buffer, renamed);
-        if (std::find(earlier.stores.begin(), earlier.stores.end(), place) == earlier.stores.end()) return false;
+        if (std::find(earlier.stores.begin(), earlier.stores.end(), place) == earlier.stores.end())
+          return false;
         shared = true;
       } else {
         const auto place = std::pair(buffer, renamed);
-        const bool same = std::find(earlier.loads.begin(), earlier.loads.end(), place) != earlier.loads.end();
+        const bool same =
+            std::find(earlier.loads.begin(), earlier.loads.end(), place) != earlier.loads.end();
         shared = shared || (same && index.depends_on(b.variable));
       }
     }

@@ -15,32 +15,45 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 double round_to(double value, DType dtype) {
   switch (dtype) {
-    case DType::kF32: return static_cast<float>(value);
-    case DType::kF16: return f16_to_float(float_to_f16(static_cast<float>(value)));
-    case DType::kBF16: return bf16_to_float(float_to_bf16(static_cast<float>(value)));
-    default: return value;
+    case DType::kF32:
+      return static_cast<float>(value);
+    case DType::kF16:
+      return f16_to_float(float_to_f16(static_cast<float>(value)));
+    case DType::kBF16:
+      return bf16_to_float(float_to_bf16(static_cast<float>(value)));
+    default:
+      return value;
   }
 }
 
 std::int64_t wrap(std::int64_t value, DType dtype) {
   switch (dtype) {
-    case DType::kBool: return value != 0;
-    case DType::kU8: return static_cast<std::uint8_t>(value);
-    case DType::kI8: return static_cast<std::int8_t>(value);
-    case DType::kI16: return static_cast<std::int16_t>(value);
-    case DType::kU16: return static_cast<std::uint16_t>(value);
-    case DType::kI32: return static_cast<std::int32_t>(value);
-    case DType::kU32: return static_cast<std::uint32_t>(value);
-    default: return value;
+    case DType::kBool:
+      return value != 0;
+    case DType::kU8:
+      return static_cast<std::uint8_t>(value);
+    case DType::kI8:
+      return static_cast<std::int8_t>(value);
+    case DType::kI16:
+      return static_cast<std::int16_t>(value);
+    case DType::kU16:
+      return static_cast<std::uint16_t>(value);
+    case DType::kI32:
+      return static_cast<std::int32_t>(value);
+    case DType::kU32:
+      return static_cast<std::uint32_t>(value);
+    default:
+      return value;
   }
 }
 
-// As cvttss2si: out of range and NaN give the lowest integer. Types under 32 bits go through i32 and wrap.
+// As cvttss2si: out of range and NaN give the lowest integer. Types under 32 bits go through i32
+// and wrap.
 std::int64_t float_to_int(double value, DType to) {
   const bool narrow = ir::dtype_bytes(to) <= 4 && to != DType::kU32;
   const double limit = narrow ? 2147483648.0 : 9223372036854775808.0;
-  const std::int64_t lowest = narrow ? std::numeric_limits<std::int32_t>::min()
-                                     : std::numeric_limits<std::int64_t>::min();
+  const std::int64_t lowest =
+      narrow ? std::numeric_limits<std::int32_t>::min() : std::numeric_limits<std::int64_t>::min();
   const double truncated = std::trunc(value);
   const bool fits = truncated >= -limit && truncated < limit;
   return wrap(fits ? static_cast<std::int64_t>(truncated) : lowest, to);
@@ -61,71 +74,128 @@ double float_remainder(double a, double b) {
   return remainder != 0 && (b < 0) != (remainder < 0) ? remainder + b : remainder;
 }
 
-double float_min(double a, double b) { return std::isnan(a) || std::isnan(b) ? kNan : std::fmin(a, b); }
-double float_max(double a, double b) { return std::isnan(a) || std::isnan(b) ? kNan : std::fmax(a, b); }
+double float_min(double a, double b) {
+  return std::isnan(a) || std::isnan(b) ? kNan : std::fmin(a, b);
+}
+double float_max(double a, double b) {
+  return std::isnan(a) || std::isnan(b) ? kNan : std::fmax(a, b);
+}
 
 double evaluate_float(ScalarOp op, DType dtype, double a, double b, double c) {
   switch (op) {
-    case ScalarOp::kAdd: return a + b;
-    case ScalarOp::kSub: return a - b;
-    case ScalarOp::kMul: return a * b;
-    case ScalarOp::kDiv: return a / b;
-    case ScalarOp::kFloorDiv: return floor_divide(a, b);
-    case ScalarOp::kTruncDiv: return std::trunc(round_to(a / b, dtype));
-    case ScalarOp::kRemainder: return float_remainder(a, b);
-    case ScalarOp::kFmod: return std::fmod(a, b);
-    case ScalarOp::kPow: return std::pow(a, b);
-    case ScalarOp::kNeg: return -a;
-    case ScalarOp::kAbs: return std::fabs(a);
-    case ScalarOp::kSign: return static_cast<double>(a > 0) - static_cast<double>(a < 0);
-    case ScalarOp::kReciprocal: return 1 / a;
+    case ScalarOp::kAdd:
+      return a + b;
+    case ScalarOp::kSub:
+      return a - b;
+    case ScalarOp::kMul:
+      return a * b;
+    case ScalarOp::kDiv:
+      return a / b;
+    case ScalarOp::kFloorDiv:
+      return floor_divide(a, b);
+    case ScalarOp::kTruncDiv:
+      return std::trunc(round_to(a / b, dtype));
+    case ScalarOp::kRemainder:
+      return float_remainder(a, b);
+    case ScalarOp::kFmod:
+      return std::fmod(a, b);
+    case ScalarOp::kPow:
+      return std::pow(a, b);
+    case ScalarOp::kNeg:
+      return -a;
+    case ScalarOp::kAbs:
+      return std::fabs(a);
+    case ScalarOp::kSign:
+      return static_cast<double>(a > 0) - static_cast<double>(a < 0);
+    case ScalarOp::kReciprocal:
+      return 1 / a;
     case ScalarOp::kFma:
       return dtype == DType::kF32
                  ? std::fmaf(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c))
                  : std::fma(a, b, c);
-    case ScalarOp::kMin: return float_min(a, b);
-    case ScalarOp::kMax: return float_max(a, b);
-    case ScalarOp::kFmin: return std::fmin(a, b);
-    case ScalarOp::kFmax: return std::fmax(a, b);
-    case ScalarOp::kFloor: return std::floor(a);
-    case ScalarOp::kCeil: return std::ceil(a);
-    case ScalarOp::kTrunc: return std::trunc(a);
-    case ScalarOp::kRound: return std::nearbyint(a);
-    case ScalarOp::kSqrt: return std::sqrt(a);
-    case ScalarOp::kRsqrt: return 1 / round_to(std::sqrt(a), dtype);
-    case ScalarOp::kExp: return std::exp(a);
-    case ScalarOp::kExp2: return std::exp2(a);
-    case ScalarOp::kExpm1: return std::expm1(a);
-    case ScalarOp::kLog: return std::log(a);
-    case ScalarOp::kLog2: return std::log2(a);
-    case ScalarOp::kLog10: return std::log10(a);
-    case ScalarOp::kLog1p: return std::log1p(a);
-    case ScalarOp::kSin: return std::sin(a);
-    case ScalarOp::kCos: return std::cos(a);
-    case ScalarOp::kTan: return std::tan(a);
-    case ScalarOp::kAsin: return std::asin(a);
-    case ScalarOp::kAcos: return std::acos(a);
-    case ScalarOp::kAtan: return std::atan(a);
-    case ScalarOp::kSinh: return std::sinh(a);
-    case ScalarOp::kCosh: return std::cosh(a);
-    case ScalarOp::kTanh: return std::tanh(a);
-    case ScalarOp::kAsinh: return std::asinh(a);
-    case ScalarOp::kAcosh: return std::acosh(a);
-    case ScalarOp::kAtanh: return std::atanh(a);
-    case ScalarOp::kAtan2: return std::atan2(a, b);
-    case ScalarOp::kHypot: return std::hypot(a, b);
-    case ScalarOp::kErf: return std::erf(a);
-    case ScalarOp::kErfc: return std::erfc(a);
-    case ScalarOp::kErfinv: return erfinv(a);
-    case ScalarOp::kLgamma: return std::lgamma(a);
-    case ScalarOp::kDigamma: return digamma(a);
-    case ScalarOp::kSigmoid: return 1 / (1 + std::exp(-a));
+    case ScalarOp::kMin:
+      return float_min(a, b);
+    case ScalarOp::kMax:
+      return float_max(a, b);
+    case ScalarOp::kFmin:
+      return std::fmin(a, b);
+    case ScalarOp::kFmax:
+      return std::fmax(a, b);
+    case ScalarOp::kFloor:
+      return std::floor(a);
+    case ScalarOp::kCeil:
+      return std::ceil(a);
+    case ScalarOp::kTrunc:
+      return std::trunc(a);
+    case ScalarOp::kRound:
+      return std::nearbyint(a);
+    case ScalarOp::kSqrt:
+      return std::sqrt(a);
+    case ScalarOp::kRsqrt:
+      return 1 / round_to(std::sqrt(a), dtype);
+    case ScalarOp::kExp:
+      return std::exp(a);
+    case ScalarOp::kExp2:
+      return std::exp2(a);
+    case ScalarOp::kExpm1:
+      return std::expm1(a);
+    case ScalarOp::kLog:
+      return std::log(a);
+    case ScalarOp::kLog2:
+      return std::log2(a);
+    case ScalarOp::kLog10:
+      return std::log10(a);
+    case ScalarOp::kLog1p:
+      return std::log1p(a);
+    case ScalarOp::kSin:
+      return std::sin(a);
+    case ScalarOp::kCos:
+      return std::cos(a);
+    case ScalarOp::kTan:
+      return std::tan(a);
+    case ScalarOp::kAsin:
+      return std::asin(a);
+    case ScalarOp::kAcos:
+      return std::acos(a);
+    case ScalarOp::kAtan:
+      return std::atan(a);
+    case ScalarOp::kSinh:
+      return std::sinh(a);
+    case ScalarOp::kCosh:
+      return std::cosh(a);
+    case ScalarOp::kTanh:
+      return std::tanh(a);
+    case ScalarOp::kAsinh:
+      return std::asinh(a);
+    case ScalarOp::kAcosh:
+      return std::acosh(a);
+    case ScalarOp::kAtanh:
+      return std::atanh(a);
+    case ScalarOp::kAtan2:
+      return std::atan2(a, b);
+    case ScalarOp::kHypot:
+      return std::hypot(a, b);
+    case ScalarOp::kErf:
+      return std::erf(a);
+    case ScalarOp::kErfc:
+      return std::erfc(a);
+    case ScalarOp::kErfinv:
+      return erfinv(a);
+    case ScalarOp::kLgamma:
+      return std::lgamma(a);
+    case ScalarOp::kDigamma:
+      return digamma(a);
+    case ScalarOp::kSigmoid:
+      return 1 / (1 + std::exp(-a));
     case ScalarOp::kNextafter:
       return dtype == DType::kF32 ? std::nextafterf(static_cast<float>(a), static_cast<float>(b))
                                   : std::nextafter(a, b);
-    case ScalarOp::kCopysign: return std::copysign(a, b);
-    case ScalarOp::kI0: return bessel_i0(a);
-    default: TRIPTYCH_UNREACHABLE(std::string(info(op).name) + " of floats");
+    case ScalarOp::kCopysign:
+      return std::copysign(a, b);
+    case ScalarOp::kI0:
+      return bessel_i0(a);
+    default:
+      TRIPTYCH_UNREACHABLE(std::string(info(op).name) + " of floats");
   }
 }
 
@@ -163,10 +233,14 @@ std::int64_t integer_divide(ScalarOp op, std::int64_t a, std::int64_t b, bool is
   const std::int64_t remainder = a % b;
   const bool adjust = remainder != 0 && (remainder < 0) != (b < 0);
   switch (op) {
-    case ScalarOp::kTruncDiv: return quotient;
-    case ScalarOp::kFmod: return remainder;
-    case ScalarOp::kFloorDiv: return quotient - static_cast<std::int64_t>(adjust);
-    default: return adjust ? remainder + b : remainder;
+    case ScalarOp::kTruncDiv:
+      return quotient;
+    case ScalarOp::kFmod:
+      return remainder;
+    case ScalarOp::kFloorDiv:
+      return quotient - static_cast<std::int64_t>(adjust);
+    default:
+      return adjust ? remainder + b : remainder;
   }
 }
 
@@ -185,81 +259,123 @@ bool less(std::int64_t a, std::int64_t b, DType dtype) {
   return dtype == DType::kU64 ? static_cast<Bits>(a) < static_cast<Bits>(b) : a < b;
 }
 
-std::int64_t evaluate_integer(ScalarOp op, DType dtype, std::int64_t a, std::int64_t b, std::int64_t c) {
+std::int64_t evaluate_integer(ScalarOp op, DType dtype, std::int64_t a, std::int64_t b,
+                              std::int64_t c) {
   const Bits x = static_cast<Bits>(a);
   const Bits y = static_cast<Bits>(b);
   const auto bits = [](Bits value) { return static_cast<std::int64_t>(value); };
   switch (op) {
-    case ScalarOp::kAdd: return dtype == DType::kBool ? bits(x | y) : bits(x + y);
-    case ScalarOp::kSub: return bits(x - y);
-    case ScalarOp::kMul: return bits(x * y);
-    case ScalarOp::kFma: return bits(x * y + static_cast<Bits>(c));
+    case ScalarOp::kAdd:
+      return dtype == DType::kBool ? bits(x | y) : bits(x + y);
+    case ScalarOp::kSub:
+      return bits(x - y);
+    case ScalarOp::kMul:
+      return bits(x * y);
+    case ScalarOp::kFma:
+      return bits(x * y + static_cast<Bits>(c));
     case ScalarOp::kFloorDiv:
     case ScalarOp::kTruncDiv:
     case ScalarOp::kRemainder:
-    case ScalarOp::kFmod: return integer_divide(op, a, b, ir::is_signed(dtype));
-    case ScalarOp::kPow: return integer_power(a, b, ir::is_signed(dtype));
-    case ScalarOp::kNeg: return bits(Bits{0} - x);
-    case ScalarOp::kAbs: return ir::is_signed(dtype) && a < 0 ? bits(Bits{0} - x) : a;
-    case ScalarOp::kSign: return less(0, a, dtype) ? 1 : (a == 0 ? 0 : -1);
+    case ScalarOp::kFmod:
+      return integer_divide(op, a, b, ir::is_signed(dtype));
+    case ScalarOp::kPow:
+      return integer_power(a, b, ir::is_signed(dtype));
+    case ScalarOp::kNeg:
+      return bits(Bits{0} - x);
+    case ScalarOp::kAbs:
+      return ir::is_signed(dtype) && a < 0 ? bits(Bits{0} - x) : a;
+    case ScalarOp::kSign:
+      return less(0, a, dtype) ? 1 : (a == 0 ? 0 : -1);
     case ScalarOp::kMin:
-    case ScalarOp::kFmin: return less(b, a, dtype) ? b : a;
+    case ScalarOp::kFmin:
+      return less(b, a, dtype) ? b : a;
     case ScalarOp::kMax:
-    case ScalarOp::kFmax: return less(a, b, dtype) ? b : a;
+    case ScalarOp::kFmax:
+      return less(a, b, dtype) ? b : a;
     case ScalarOp::kFloor:
     case ScalarOp::kCeil:
     case ScalarOp::kTrunc:
-    case ScalarOp::kRound: return a;
-    case ScalarOp::kBitAnd: return a & b;
-    case ScalarOp::kBitOr: return a | b;
-    case ScalarOp::kBitXor: return a ^ b;
-    case ScalarOp::kBitNot: return dtype == DType::kBool ? static_cast<std::int64_t>(a == 0) : ~a;
+    case ScalarOp::kRound:
+      return a;
+    case ScalarOp::kBitAnd:
+      return a & b;
+    case ScalarOp::kBitOr:
+      return a | b;
+    case ScalarOp::kBitXor:
+      return a ^ b;
+    case ScalarOp::kBitNot:
+      return dtype == DType::kBool ? static_cast<std::int64_t>(a == 0) : ~a;
     case ScalarOp::kShiftLeft:
-    case ScalarOp::kShiftRight: return shift(op, a, b, dtype);
-    default: TRIPTYCH_UNREACHABLE(std::string(info(op).name) + " of integers");
+    case ScalarOp::kShiftRight:
+      return shift(op, a, b, dtype);
+    default:
+      TRIPTYCH_UNREACHABLE(std::string(info(op).name) + " of integers");
   }
 }
 
 std::int64_t float_bits(double value, DType dtype) {
   switch (dtype) {
-    case DType::kF32: return std::bit_cast<std::int32_t>(static_cast<float>(value));
-    case DType::kF16: return static_cast<std::int16_t>(float_to_f16(static_cast<float>(value)));
-    case DType::kBF16: return static_cast<std::int16_t>(float_to_bf16(static_cast<float>(value)));
-    default: return std::bit_cast<std::int64_t>(value);
+    case DType::kF32:
+      return std::bit_cast<std::int32_t>(static_cast<float>(value));
+    case DType::kF16:
+      return static_cast<std::int16_t>(float_to_f16(static_cast<float>(value)));
+    case DType::kBF16:
+      return static_cast<std::int16_t>(float_to_bf16(static_cast<float>(value)));
+    default:
+      return std::bit_cast<std::int64_t>(value);
   }
 }
 
 double bits_float(std::int64_t bits, DType dtype) {
   switch (dtype) {
-    case DType::kF32: return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
-    case DType::kF16: return f16_to_float(static_cast<std::uint16_t>(bits));
-    case DType::kBF16: return bf16_to_float(static_cast<std::uint16_t>(bits));
-    default: return std::bit_cast<double>(bits);
+    case DType::kF32:
+      return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    case DType::kF16:
+      return f16_to_float(static_cast<std::uint16_t>(bits));
+    case DType::kBF16:
+      return bf16_to_float(static_cast<std::uint16_t>(bits));
+    default:
+      return std::bit_cast<double>(bits);
   }
 }
 
 bool evaluate_predicate(ScalarOp op, DType type, ScalarValue a, ScalarValue b) {
   const bool floating = ir::is_floating(type);
   switch (op) {
-    case ScalarOp::kEq: return floating ? a.number == b.number : a.integer == b.integer;
-    case ScalarOp::kNe: return floating ? a.number != b.number : a.integer != b.integer;
-    case ScalarOp::kLt: return floating ? a.number < b.number : less(a.integer, b.integer, type);
-    case ScalarOp::kLe: return floating ? a.number <= b.number : !less(b.integer, a.integer, type);
-    case ScalarOp::kGt: return floating ? a.number > b.number : less(b.integer, a.integer, type);
-    case ScalarOp::kGe: return floating ? a.number >= b.number : !less(a.integer, b.integer, type);
-    case ScalarOp::kIsNan: return floating && std::isnan(a.number);
-    case ScalarOp::kIsInf: return floating && std::isinf(a.number);
-    case ScalarOp::kSignbit: return floating ? std::signbit(a.number) : less(a.integer, 0, type);
-    default: break;
+    case ScalarOp::kEq:
+      return floating ? a.number == b.number : a.integer == b.integer;
+    case ScalarOp::kNe:
+      return floating ? a.number != b.number : a.integer != b.integer;
+    case ScalarOp::kLt:
+      return floating ? a.number < b.number : less(a.integer, b.integer, type);
+    case ScalarOp::kLe:
+      return floating ? a.number <= b.number : !less(b.integer, a.integer, type);
+    case ScalarOp::kGt:
+      return floating ? a.number > b.number : less(b.integer, a.integer, type);
+    case ScalarOp::kGe:
+      return floating ? a.number >= b.number : !less(a.integer, b.integer, type);
+    case ScalarOp::kIsNan:
+      return floating && std::isnan(a.number);
+    case ScalarOp::kIsInf:
+      return floating && std::isinf(a.number);
+    case ScalarOp::kSignbit:
+      return floating ? std::signbit(a.number) : less(a.integer, 0, type);
+    default:
+      break;
   }
   const bool left = floating ? a.number != 0 : a.integer != 0;
   const bool right = floating ? b.number != 0 : b.integer != 0;
   switch (op) {
-    case ScalarOp::kLogicalAnd: return left && right;
-    case ScalarOp::kLogicalOr: return left || right;
-    case ScalarOp::kLogicalXor: return left != right;
-    case ScalarOp::kLogicalNot: return !left;
-    default: TRIPTYCH_UNREACHABLE(std::string(info(op).name) + " is no predicate");
+    case ScalarOp::kLogicalAnd:
+      return left && right;
+    case ScalarOp::kLogicalOr:
+      return left || right;
+    case ScalarOp::kLogicalXor:
+      return left != right;
+    case ScalarOp::kLogicalNot:
+      return !left;
+    default:
+      TRIPTYCH_UNREACHABLE(std::string(info(op).name) + " is no predicate");
   }
 }
 
@@ -272,7 +388,8 @@ T read(const void* data, std::int64_t index) {
 }
 template <class T>
 void write(void* data, std::int64_t index, T value) {
-  std::memcpy(static_cast<char*>(data) + index * static_cast<std::int64_t>(sizeof(T)), &value, sizeof(T));
+  std::memcpy(static_cast<char*>(data) + index * static_cast<std::int64_t>(sizeof(T)), &value,
+              sizeof(T));
 }
 
 }  // namespace
@@ -302,8 +419,8 @@ ScalarValue evaluate(ScalarOp op, DType dtype, std::span<const ScalarValue> args
   if (op == ScalarOp::kCast) return convert(args[0], arg_types[0], dtype);
   if (op == ScalarOp::kSelect) return args[0].integer != 0 ? args[1] : args[2];
   if (op == ScalarOp::kBitcast) {
-    const std::int64_t bits = ir::is_floating(arg_types[0]) ? float_bits(args[0].number, arg_types[0])
-                                                            : args[0].integer;
+    const std::int64_t bits =
+        ir::is_floating(arg_types[0]) ? float_bits(args[0].number, arg_types[0]) : args[0].integer;
     return ir::is_floating(dtype) ? ScalarValue{bits_float(bits, dtype), 0}
                                   : ScalarValue{0, wrap(bits, dtype)};
   }
@@ -313,7 +430,8 @@ ScalarValue evaluate(ScalarOp op, DType dtype, std::span<const ScalarValue> args
     const double value = evaluate_float(op, dtype, arg(0).number, arg(1).number, arg(2).number);
     return {round_to(value, dtype), 0};
   }
-  return {0, wrap(evaluate_integer(op, dtype, arg(0).integer, arg(1).integer, arg(2).integer), dtype)};
+  return {0,
+          wrap(evaluate_integer(op, dtype, arg(0).integer, arg(1).integer, arg(2).integer), dtype)};
 }
 
 ScalarValue constant_value(const Instruction& instruction) {
@@ -333,39 +451,62 @@ ScalarValue constant_value(const Instruction& instruction) {
 
 ScalarValue load_scalar(const void* data, std::int64_t index, DType dtype) {
   switch (dtype) {
-    case DType::kBool: return {0, read<std::uint8_t>(data, index) != 0};
-    case DType::kU8: return {0, read<std::uint8_t>(data, index)};
-    case DType::kI8: return {0, read<std::int8_t>(data, index)};
-    case DType::kI16: return {0, read<std::int16_t>(data, index)};
-    case DType::kU16: return {0, read<std::uint16_t>(data, index)};
-    case DType::kI32: return {0, read<std::int32_t>(data, index)};
-    case DType::kU32: return {0, read<std::uint32_t>(data, index)};
+    case DType::kBool:
+      return {0, read<std::uint8_t>(data, index) != 0};
+    case DType::kU8:
+      return {0, read<std::uint8_t>(data, index)};
+    case DType::kI8:
+      return {0, read<std::int8_t>(data, index)};
+    case DType::kI16:
+      return {0, read<std::int16_t>(data, index)};
+    case DType::kU16:
+      return {0, read<std::uint16_t>(data, index)};
+    case DType::kI32:
+      return {0, read<std::int32_t>(data, index)};
+    case DType::kU32:
+      return {0, read<std::uint32_t>(data, index)};
     case DType::kI64:
-    case DType::kU64: return {0, read<std::int64_t>(data, index)};
-    case DType::kF16: return {f16_to_float(read<std::uint16_t>(data, index)), 0};
-    case DType::kBF16: return {bf16_to_float(read<std::uint16_t>(data, index)), 0};
-    case DType::kF32: return {read<float>(data, index), 0};
-    case DType::kF64: return {read<double>(data, index), 0};
-    default: TRIPTYCH_UNREACHABLE("load of dtype " + std::string(ir::dtype_name(dtype)));
+    case DType::kU64:
+      return {0, read<std::int64_t>(data, index)};
+    case DType::kF16:
+      return {f16_to_float(read<std::uint16_t>(data, index)), 0};
+    case DType::kBF16:
+      return {bf16_to_float(read<std::uint16_t>(data, index)), 0};
+    case DType::kF32:
+      return {read<float>(data, index), 0};
+    case DType::kF64:
+      return {read<double>(data, index), 0};
+    default:
+      TRIPTYCH_UNREACHABLE("load of dtype " + std::string(ir::dtype_name(dtype)));
   }
 }
 
 void store_scalar(void* data, std::int64_t index, DType dtype, ScalarValue value) {
   switch (dtype) {
-    case DType::kBool: return write<std::uint8_t>(data, index, value.integer != 0);
+    case DType::kBool:
+      return write<std::uint8_t>(data, index, value.integer != 0);
     case DType::kU8:
-    case DType::kI8: return write(data, index, static_cast<std::uint8_t>(value.integer));
+    case DType::kI8:
+      return write(data, index, static_cast<std::uint8_t>(value.integer));
     case DType::kI16:
-    case DType::kU16: return write(data, index, static_cast<std::uint16_t>(value.integer));
+    case DType::kU16:
+      return write(data, index, static_cast<std::uint16_t>(value.integer));
     case DType::kI32:
-    case DType::kU32: return write(data, index, static_cast<std::uint32_t>(value.integer));
+    case DType::kU32:
+      return write(data, index, static_cast<std::uint32_t>(value.integer));
     case DType::kI64:
-    case DType::kU64: return write(data, index, value.integer);
-    case DType::kF16: return write(data, index, float_to_f16(static_cast<float>(value.number)));
-    case DType::kBF16: return write(data, index, float_to_bf16(static_cast<float>(value.number)));
-    case DType::kF32: return write(data, index, static_cast<float>(value.number));
-    case DType::kF64: return write(data, index, value.number);
-    default: TRIPTYCH_UNREACHABLE("store of dtype " + std::string(ir::dtype_name(dtype)));
+    case DType::kU64:
+      return write(data, index, value.integer);
+    case DType::kF16:
+      return write(data, index, float_to_f16(static_cast<float>(value.number)));
+    case DType::kBF16:
+      return write(data, index, float_to_bf16(static_cast<float>(value.number)));
+    case DType::kF32:
+      return write(data, index, static_cast<float>(value.number));
+    case DType::kF64:
+      return write(data, index, value.number);
+    default:
+      TRIPTYCH_UNREACHABLE("store of dtype " + std::string(ir::dtype_name(dtype)));
   }
 }
 

@@ -1,5 +1,6 @@
-// One scalar operation on plain values: the meaning of ScalarOp, for the interpreter and constant folding.
-// Total: no argument traps. Transcendental functions of f32 are computed in double and rounded once.
+// One scalar operation on plain values: the meaning of ScalarOp, for the interpreter and constant
+// folding. Total: no argument traps. Transcendental functions of f32 are computed in double and
+// rounded once.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,8 @@
 
 namespace triptych::loops {
 
-// A value of some dtype: floats in `number` (already rounded to the dtype), bool and integers in `integer`
-// (already wrapped to the dtype; u64 as its bits).
+// A value of some dtype: floats in `number` (already rounded to the dtype), bool and integers in
+// `integer` (already wrapped to the dtype; u64 as its bits).
 struct ScalarValue {
   double number = 0;
   std::int64_t integer = 0;

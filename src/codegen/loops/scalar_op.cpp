@@ -1,24 +1,28 @@
-// The table of scalar operations. Each row states what eager ATen does on the CPU where C++ would leave a
-// result undefined or surprising; the interpreter and every writer follow these statements.
+// The table of scalar operations. Each row states what eager ATen does on the CPU where C++ would
+// leave a result undefined or surprising; the interpreter and every writer follow these statements.
 //
 // Casts (kCast)
 //   float to bool:        x != 0, so NaN is true
-//   float to i64 or u8:   truncation to i64; out of range and NaN give INT64_MIN; u8 takes the low 8 bits
-//   float to i8 i16 i32:  truncation to i32; out of range and NaN give INT32_MIN; low 8 or 16 bits are taken
-//   int to narrower int:  the low bits
-//   float to float:       to nearest, ties to even; bf16 keeps subnormals
+//   float to i64 or u8:   truncation to i64; out of range and NaN give INT64_MIN; u8 takes the low
+//   8 bits float to i8 i16 i32:  truncation to i32; out of range and NaN give INT32_MIN; low 8 or
+//   16 bits are taken int to narrower int:  the low bits float to float:       to nearest, ties to
+//   even; bf16 keeps subnormals
 // Integers
 //   add sub mul neg:      wrap around. abs(INT_MIN) is INT_MIN
-//   floor_div trunc_div remainder fmod: a zero divisor is caught by a Check before; the instruction itself then
-//                         yields 0, so that a masked or late lane is harmless. INT_MIN / -1 is INT_MIN, its remainder 0
-//   pow:                  by squaring, wrapping; a negative exponent gives 1 for base 1, 1 or -1 for base -1, else 0
-//   shift_left:           0 when the count is negative or at least the width
-//   shift_right:          arithmetic for signed; a count negative or too large fills with the sign (unsigned: 0)
+//   floor_div trunc_div remainder fmod: a zero divisor is caught by a Check before; the instruction
+//   itself then
+//                         yields 0, so that a masked or late lane is harmless. INT_MIN / -1 is
+//                         INT_MIN, its remainder 0
+//   pow:                  by squaring, wrapping; a negative exponent gives 1 for base 1, 1 or -1
+//   for base -1, else 0 shift_left:           0 when the count is negative or at least the width
+//   shift_right:          arithmetic for signed; a count negative or too large fills with the sign
+//   (unsigned: 0)
 // Floats
-//   min max:              NaN if either operand is NaN (the first NaN operand); fmin fmax: the other operand
-//   floor_div:            Python's: m = fmod(a, b), d = (a - m) / b, less one when m is nonzero and of another sign
-//                         than b; then f = floor(d), plus one when d - f > 0.5; a zero takes the sign of a / b;
-//                         b == 0 gives a / b
+//   min max:              NaN if either operand is NaN (the first NaN operand); fmin fmax: the
+//   other operand floor_div:            Python's: m = fmod(a, b), d = (a - m) / b, less one when m
+//   is nonzero and of another sign
+//                         than b; then f = floor(d), plus one when d - f > 0.5; a zero takes the
+//                         sign of a / b; b == 0 gives a / b
 //   remainder:            fmod, plus b when nonzero and of another sign than b; fmod: C's
 //   trunc_div:            trunc(a / b)
 //   sign:                 0 for 0; NaN gives 0 (as (0 < x) - (x < 0))
@@ -138,10 +142,10 @@ struct ReduceRow {
   int results;
 };
 constexpr std::array kReduceRows = {
-    ReduceRow{ReduceOp::kSum, "sum", 1},       ReduceRow{ReduceOp::kProd, "prod", 1},
-    ReduceRow{ReduceOp::kMin, "min", 1},       ReduceRow{ReduceOp::kMax, "max", 1},
-    ReduceRow{ReduceOp::kAny, "any", 1},       ReduceRow{ReduceOp::kAll, "all", 1},
-    ReduceRow{ReduceOp::kArgMin, "argmin", 2}, ReduceRow{ReduceOp::kArgMax, "argmax", 2},
+    ReduceRow{ReduceOp::kSum, "sum", 1},         ReduceRow{ReduceOp::kProd, "prod", 1},
+    ReduceRow{ReduceOp::kMin, "min", 1},         ReduceRow{ReduceOp::kMax, "max", 1},
+    ReduceRow{ReduceOp::kAny, "any", 1},         ReduceRow{ReduceOp::kAll, "all", 1},
+    ReduceRow{ReduceOp::kArgMin, "argmin", 2},   ReduceRow{ReduceOp::kArgMax, "argmax", 2},
     ReduceRow{ReduceOp::kWelford, "welford", 2},
 };
 

@@ -27,8 +27,10 @@ bool is_commutative(ScalarOp op) {
     case ScalarOp::kLogicalXor:
     case ScalarOp::kBitAnd:
     case ScalarOp::kBitOr:
-    case ScalarOp::kBitXor: return true;
-    default: return false;
+    case ScalarOp::kBitXor:
+      return true;
+    default:
+      return false;
   }
 }
 

@@ -8,7 +8,8 @@
 
 namespace triptych::loops {
 
-// The dtype that the arguments imply; nullopt for kConstant, kCast and kBitcast, which must state it.
+// The dtype that the arguments imply; nullopt for kConstant, kCast and kBitcast, which must state
+// it.
 std::optional<DType> implied_dtype(ScalarOp op, std::span<const DType> args,
                                    std::optional<DType> buffer = std::nullopt);
 

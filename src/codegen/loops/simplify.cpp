@@ -1,6 +1,7 @@
-// The law: every rewrite is directional (its result has fewer instructions), type-preserving, and exact: the same
-// bits for every operand, NaN (payload aside), infinity and signed zero included. So x + 0 stays for floats (-0 + 0
-// is +0) and x * 0 stays (NaN, infinities). Each formula stands above its code.
+// The law: every rewrite is directional (its result has fewer instructions), type-preserving, and
+// exact: the same bits for every operand, NaN (payload aside), infinity and signed zero included.
+// So x + 0 stays for floats (-0 + 0 is +0) and x * 0 stays (NaN, infinities). Each formula stands
+// above its code.
 #include "codegen/loops/simplify.h"
 
 #include <cmath>
@@ -75,7 +76,8 @@ std::optional<ScalarId> simplify_cast(Builder& builder, DType to, ScalarId arg) 
   // cast<T>(constant) = constant of T
   if (inner->op == ScalarOp::kConstant) return cast_constant(builder, *inner, to);
   // cast<T>(cast<W>(x: T)) = x when W holds every T
-  if (inner->op == ScalarOp::kCast && builder.dtype(inner->args[0]) == to && widens(to, inner->dtype)) {
+  if (inner->op == ScalarOp::kCast && builder.dtype(inner->args[0]) == to &&
+      widens(to, inner->dtype)) {
     return inner->args[0];
   }
   return std::nullopt;
@@ -118,12 +120,14 @@ std::optional<ScalarId> simplify_arithmetic(Builder& builder, ScalarOp op, DType
       // min(x, x) = x
       if (args[0] == args[1]) return args[0];
       return std::nullopt;
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
 // constant == constant, constant < constant and so on, of integers
-std::optional<ScalarId> compare_constants(Builder& builder, ScalarOp op, std::span<const ScalarId> args) {
+std::optional<ScalarId> compare_constants(Builder& builder, ScalarOp op,
+                                          std::span<const ScalarId> args) {
   if (op < ScalarOp::kEq || op > ScalarOp::kGe) return std::nullopt;
   const Instruction* left = constant_of(builder, args[0]);
   const Instruction* right = constant_of(builder, args[1]);
@@ -132,17 +136,25 @@ std::optional<ScalarId> compare_constants(Builder& builder, ScalarOp op, std::sp
   const auto* b = std::get_if<std::int64_t>(&right->constant);
   if (a == nullptr || b == nullptr) return std::nullopt;
   switch (op) {
-    case ScalarOp::kEq: return builder.constant_bool(*a == *b);
-    case ScalarOp::kNe: return builder.constant_bool(*a != *b);
-    case ScalarOp::kLt: return builder.constant_bool(*a < *b);
-    case ScalarOp::kLe: return builder.constant_bool(*a <= *b);
-    case ScalarOp::kGt: return builder.constant_bool(*a > *b);
-    case ScalarOp::kGe: return builder.constant_bool(*a >= *b);
-    default: return std::nullopt;
+    case ScalarOp::kEq:
+      return builder.constant_bool(*a == *b);
+    case ScalarOp::kNe:
+      return builder.constant_bool(*a != *b);
+    case ScalarOp::kLt:
+      return builder.constant_bool(*a < *b);
+    case ScalarOp::kLe:
+      return builder.constant_bool(*a <= *b);
+    case ScalarOp::kGt:
+      return builder.constant_bool(*a > *b);
+    case ScalarOp::kGe:
+      return builder.constant_bool(*a >= *b);
+    default:
+      return std::nullopt;
   }
 }
 
-std::optional<ScalarId> simplify_logic(Builder& builder, ScalarOp op, std::span<const ScalarId> args) {
+std::optional<ScalarId> simplify_logic(Builder& builder, ScalarOp op,
+                                       std::span<const ScalarId> args) {
   if (op == ScalarOp::kLogicalNot) {
     // !!x = x; !constant = constant
     const Instruction* inner = builder.definition(args[0]);

@@ -8,7 +8,8 @@
 
 namespace triptych::loops {
 
-// A scalar that equals op(args) bit for bit (NaN payloads aside), when a law of simplify.cpp gives one.
+// A scalar that equals op(args) bit for bit (NaN payloads aside), when a law of simplify.cpp gives
+// one.
 std::optional<ScalarId> simplify_instruction(Builder& builder, ScalarOp op, DType dtype,
                                              std::span<const ScalarId> args);
 

@@ -38,8 +38,8 @@ double digamma(double x) {
   for (; x < 10; x += 1) sum -= 1 / x;
   if (std::isinf(x)) return x;
   const double square = 1 / (x * x);
-  constexpr double kSeries[] = {1.0 / 12,    -1.0 / 120,       1.0 / 252,  -1.0 / 240,
-                                1.0 / 132,   -691.0 / 32760,   1.0 / 12};
+  constexpr double kSeries[] = {1.0 / 12,  -1.0 / 120,     1.0 / 252, -1.0 / 240,
+                                1.0 / 132, -691.0 / 32760, 1.0 / 12};
   double tail = 0;
   for (int i = 6; i >= 0; --i) tail = square * (kSeries[i] + tail);
   return sum + std::log(x) - 0.5 / x - tail;

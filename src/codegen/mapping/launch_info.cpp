@@ -21,8 +21,9 @@ SymExpr body_cost(const Kernel& kernel, const std::vector<Statement>& body, int 
     if (const auto* loop = std::get_if<Loop>(&statement.data)) {
       // A parallel loop's extent is what the launcher divides: its iterations are counted there.
       const int inner = lanes * loop->width;
-      const SymExpr one = body_cost(kernel, loop->body, inner) +
-                          SymExpr(static_cast<std::int64_t>(loop->reductions.size()) * kUnitPs / inner);
+      const SymExpr one =
+          body_cost(kernel, loop->body, inner) +
+          SymExpr(static_cast<std::int64_t>(loop->reductions.size()) * kUnitPs / inner);
       cost += loop->schedule == Schedule::kParallel ? one : loop->extent * one;
     } else if (const auto* instruction = std::get_if<loops::Instruction>(&statement.data)) {
       if (instruction->op == loops::ScalarOp::kLoad) {

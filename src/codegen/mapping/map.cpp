@@ -8,7 +8,8 @@ namespace triptych::mapping {
 
 Result<loops::LoopProgram> map_to_machine(loops::LoopProgram program, const Traits& traits) {
   if (traits.family != Family::kSimd) {
-    return unsupported("mapping.family", "map_to_machine: found a family other than simd, expected simd");
+    return unsupported("mapping.family",
+                       "map_to_machine: found a family other than simd, expected simd");
   }
   std::vector<loops::Item> items;
   items.reserve(program.items.size());

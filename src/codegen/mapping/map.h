@@ -6,8 +6,8 @@
 
 namespace triptych::mapping {
 
-// May split a kernel in two (partial results of a long reduction in a workspace value that is added to the
-// graph), or one with several independent loop nests into one kernel per nest.
+// May split a kernel in two (partial results of a long reduction in a workspace value that is added
+// to the graph), or one with several independent loop nests into one kernel per nest.
 Result<loops::LoopProgram> map_to_machine(loops::LoopProgram program, const Traits& traits);
 
 }  // namespace triptych::mapping

@@ -1,7 +1,7 @@
-// A pointwise kernel: the loop with the most unit strides becomes the vector loop, the others the parallel one;
-// over contiguous memory they have collapsed into one loop that is both. A row kernel: rows in parallel, loops
-// over a row in vectors; when the row runs across memory (a column reduction) its columns are the vector loop and
-// the loops over rows stay serial inside.
+// A pointwise kernel: the loop with the most unit strides becomes the vector loop, the others the
+// parallel one; over contiguous memory they have collapsed into one loop that is both. A row
+// kernel: rows in parallel, loops over a row in vectors; when the row runs across memory (a column
+// reduction) its columns are the vector loop and the loops over rows stay serial inside.
 #include "codegen/mapping/simd_mapper.h"
 
 #include <algorithm>
@@ -30,13 +30,17 @@ using loops::Store;
 using loops::Symbol;
 using loops::SymExpr;
 
-constexpr std::int64_t kEnoughParallel = 64;   // iterations that keep every core of a large machine busy
-constexpr std::int64_t kLongSum = 16384;       // sums longer than this are added in blocks,
-constexpr std::int64_t kSumBlock = 4096;       // of this many elements: error grows with the block, not the sum
+constexpr std::int64_t kEnoughParallel =
+    64;                                   // iterations that keep every core of a large machine busy
+constexpr std::int64_t kLongSum = 16384;  // sums longer than this are added in blocks,
+constexpr std::int64_t kSumBlock =
+    4096;  // of this many elements: error grows with the block, not the sum
 constexpr std::int64_t kColumnTile = 64;
-constexpr std::int64_t kWideEnough = 8;        // iterations along memory that make blocking worth while
+constexpr std::int64_t kWideEnough = 8;  // iterations along memory that make blocking worth while
 
-std::int64_t size_or(const SymExpr& e, std::int64_t symbolic) { return e.as_constant().value_or(symbolic); }
+std::int64_t size_or(const SymExpr& e, std::int64_t symbolic) {
+  return e.as_constant().value_or(symbolic);
+}
 
 class SimdMapper {
  public:
@@ -77,8 +81,9 @@ class SimdMapper {
     const std::vector<int> scores = nest_scores(nest);
     std::size_t best = nest.loops.size() - 1;
     for (std::size_t i = nest.loops.size() - 1; i-- > 0;) {
-      const bool better = narrow(nest.loops[i]) == narrow(nest.loops[best]) ? scores[i] > scores[best]
-                                                                            : narrow(nest.loops[best]);
+      const bool better = narrow(nest.loops[i]) == narrow(nest.loops[best])
+                              ? scores[i] > scores[best]
+                              : narrow(nest.loops[best]);
       if (better) best = i;
     }
     std::rotate(nest.loops.begin() + static_cast<long>(best),
@@ -98,7 +103,8 @@ class SimdMapper {
     return parallelize(std::move(nest), nest.loops.size() - 1);
   }
 
-  // A loop along which something is contiguous that the vector loop (the last one) gathers with a stride.
+  // A loop along which something is contiguous that the vector loop (the last one) gathers with a
+  // stride.
   static std::size_t transposed_loop(const Nest& nest) {
     std::vector<Symbol> variables;
     for (const Loop& loop : nest.loops) variables.push_back(loop.variable);
@@ -117,7 +123,8 @@ class SimdMapper {
     return nest.loops.size();
   }
 
-  // The loop across runs inside the vector loop: the lines that one gather touches serve the next ones.
+  // The loop across runs inside the vector loop: the lines that one gather touches serve the next
+  // ones.
   Body transposed(Nest nest, std::size_t across) {
     Loop inside = std::move(nest.loops[across]);
     nest.loops.erase(nest.loops.begin() + static_cast<long>(across));
@@ -168,11 +175,12 @@ class SimdMapper {
       }
       loops::substitute(nest.body, values);
       for (std::size_t i = used; i < nest.loops.size(); ++i) {
-        nest.loops[i].extent = nest.loops[i].extent.substitute([&](Symbol s) -> std::optional<SymExpr> {
-          const auto found = values.find(s);
-          if (found == values.end()) return std::nullopt;
-          return found->second;
-        });
+        nest.loops[i].extent =
+            nest.loops[i].extent.substitute([&](Symbol s) -> std::optional<SymExpr> {
+              const auto found = values.find(s);
+              if (found == values.end()) return std::nullopt;
+              return found->second;
+            });
       }
       simplify_indices(nest, variable, stride);
       Loop merged;
@@ -191,7 +199,8 @@ class SimdMapper {
     ranges.set_extent(variable, extent);
     for (const Loop& loop : nest.loops) ranges.set_extent(loop.variable, loop.extent);
     loops::for_each_statement(nest.body, [&](const Statement& statement) {
-      if (const auto* loop = std::get_if<Loop>(&statement.data)) ranges.set_extent(loop->variable, loop->extent);
+      if (const auto* loop = std::get_if<Loop>(&statement.data))
+        ranges.set_extent(loop->variable, loop->extent);
     });
     loops::for_each_index(nest.body, [&](SymExpr& e) {
       if (!e.is_constant() && e.depends_on(variable)) e = simplify(e, ranges);
@@ -203,7 +212,8 @@ class SimdMapper {
     std::size_t column = nest.loops.size();
     int best = inner_score(nest.body);
     for (std::size_t i = nest.loops.size(); i-- > 0;) {
-      if (size_or(nest.loops[i].extent, 1 << 20) < 8 || extent_depends(nest.body, nest.loops[i].variable)) {
+      if (size_or(nest.loops[i].extent, 1 << 20) < 8 ||
+          extent_depends(nest.body, nest.loops[i].variable)) {
         continue;
       }
       const int score = vector_score(nest.body, nest.loops[i].variable);
@@ -329,12 +339,11 @@ class SimdMapper {
 
   // for i in N reduce(r = sum x) -> for b in N/B reduce(r = sum p) { for j in B reduce(p = sum x) }
   void block_sums(Loop& loop) {
-    const bool sums = std::any_of(loop.reductions.begin(), loop.reductions.end(), [](const Reduction& r) {
-      return r.op == ReduceOp::kSum && ir::is_floating(r.dtype);
-    });
-    const bool plain = std::all_of(loop.reductions.begin(), loop.reductions.end(), [](const Reduction& r) {
-      return r.results.size() == 1;
-    });
+    const bool sums = std::any_of(
+        loop.reductions.begin(), loop.reductions.end(),
+        [](const Reduction& r) { return r.op == ReduceOp::kSum && ir::is_floating(r.dtype); });
+    const bool plain = std::all_of(loop.reductions.begin(), loop.reductions.end(),
+                                   [](const Reduction& r) { return r.results.size() == 1; });
     if (!sums || !plain || size_or(loop.extent, kLongSum + 1) <= kLongSum) return;
     Loop outer;
     outer.variable = fresh_variable();

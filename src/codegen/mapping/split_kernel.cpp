@@ -25,13 +25,14 @@ using loops::Store;
 using loops::Symbol;
 using loops::SymExpr;
 
-constexpr std::int64_t kEnoughParallel = 16;    // rows that keep the cores of a common machine busy
-constexpr std::int64_t kParts = 64;             // aimed at when a reduction is split
-constexpr std::int64_t kLargeWork = 1 << 16;    // iterations below which a second launch does not pay
-constexpr std::int64_t kLeastChunk = 1024;      // iterations of one part
-constexpr std::int64_t kColumnTile = 64;        // columns that one iteration takes in column reductions
-constexpr std::int64_t kTall = 512;             // rows of a column reduction: more are taken in chunks
-constexpr std::int64_t kTallChunk = 64;         // of this many rows: their pages fit the first translation cache
+constexpr std::int64_t kEnoughParallel = 16;  // rows that keep the cores of a common machine busy
+constexpr std::int64_t kParts = 64;           // aimed at when a reduction is split
+constexpr std::int64_t kLargeWork = 1 << 16;  // iterations below which a second launch does not pay
+constexpr std::int64_t kLeastChunk = 1024;    // iterations of one part
+constexpr std::int64_t kColumnTile = 64;  // columns that one iteration takes in column reductions
+constexpr std::int64_t kTall = 512;       // rows of a column reduction: more are taken in chunks
+constexpr std::int64_t kTallChunk =
+    64;  // of this many rows: their pages fit the first translation cache
 
 // Buffers of the kernel in order of use, with the values behind them.
 KernelItem finished(Kernel kernel, const std::vector<ValueId>& values) {
@@ -56,7 +57,8 @@ std::vector<ValueId> values_of(const KernelItem& item) {
 SymExpr iterations(const Body& body) {
   SymExpr count(1);
   for (const Statement& statement : body) {
-    if (const auto* loop = std::get_if<Loop>(&statement.data)) count += loop->extent * iterations(loop->body);
+    if (const auto* loop = std::get_if<Loop>(&statement.data))
+      count += loop->extent * iterations(loop->body);
   }
   return count;
 }
@@ -64,7 +66,10 @@ SymExpr iterations(const Body& body) {
 class ReductionSplitter {
  public:
   ReductionSplitter(const KernelItem& item, ir::Graph& graph)
-      : item_(item), graph_(graph), values_(values_of(item)), nest_(loops::take_nest(item.kernel.body)) {}
+      : item_(item),
+        graph_(graph),
+        values_(values_of(item)),
+        nest_(loops::take_nest(item.kernel.body)) {}
 
   // Nullopt-like: empty when the kernel should stay whole.
   std::vector<KernelItem> run() {
@@ -98,9 +103,9 @@ class ReductionSplitter {
       ++count;
     }
     if (count != 1 || loop().reductions.empty()) return false;
-    return std::all_of(loop().reductions.begin(), loop().reductions.end(), [](const Reduction& reduction) {
-      return loops::reduce_results(reduction.op) == 1;
-    });
+    return std::all_of(
+        loop().reductions.begin(), loop().reductions.end(),
+        [](const Reduction& reduction) { return loops::reduce_results(reduction.op) == 1; });
   }
 
   bool worth_it() {
@@ -109,7 +114,8 @@ class ReductionSplitter {
     for (const Loop& outer : nest_.loops) {
       if (!outer.extent.is_constant()) return false;
       rows *= outer.extent.constant();
-      columns = columns || vector_score(loop().body, outer.variable) > vector_score(loop().body, innermost());
+      columns = columns ||
+                vector_score(loop().body, outer.variable) > vector_score(loop().body, innermost());
     }
     parallel_ = columns ? (rows + kColumnTile - 1) / kColumnTile : rows;
     const auto length = loop().extent.as_constant();
@@ -140,7 +146,8 @@ class ReductionSplitter {
       last_ = max(SymExpr(0), min(chunk_, extent - part() * chunk_));
       return;
     }
-    const std::int64_t inside = std::max<std::int64_t>(1, iterations(loop().body).as_constant().value_or(1));
+    const std::int64_t inside =
+        std::max<std::int64_t>(1, iterations(loop().body).as_constant().value_or(1));
     const std::int64_t total = extent.constant();
     if (tall_) {
       chunk_ = SymExpr(std::max(kTallChunk, (total + kParts - 1) / kParts));
@@ -160,13 +167,15 @@ class ReductionSplitter {
 
   SymExpr workspace_index() const {
     SymExpr index;
-    for (const Loop& outer : nest_.loops) index = index * outer.extent + SymExpr::symbol(outer.variable);
+    for (const Loop& outer : nest_.loops)
+      index = index * outer.extent + SymExpr::symbol(outer.variable);
     SymExpr rows(1);
     for (const Loop& outer : nest_.loops) rows *= outer.extent;
     return part() * rows + index;  // columns stay side by side
   }
 
-  BufferId add_workspace(Kernel& partial, Kernel& rest, const Reduction& reduction, std::vector<ValueId>& values) {
+  BufferId add_workspace(Kernel& partial, Kernel& rest, const Reduction& reduction,
+                         std::vector<ValueId>& values) {
     SymExpr rows(1);
     for (const Loop& outer : nest_.loops) rows *= outer.extent;
     ir::TensorType type;
@@ -235,13 +244,15 @@ class ReductionSplitter {
   Nest nest_;
   std::size_t position_ = 0;
   std::int64_t parallel_ = 1;
-  bool tall_ = false;  // columns so long that walking down one leaves the pages of the others behind
+  bool tall_ =
+      false;  // columns so long that walking down one leaves the pages of the others behind
   Symbol part_variable_{"part"};
   SymExpr parts_, chunk_, last_;
   std::vector<BufferId> workspaces_;
 };
 
-// Side by side nests ------------------------------------------------------------------------------------
+// Side by side nests
+// ------------------------------------------------------------------------------------
 
 bool has_locals(const Kernel& kernel) {
   return std::any_of(kernel.buffers.begin(), kernel.buffers.end(),

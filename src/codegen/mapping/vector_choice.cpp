@@ -100,7 +100,8 @@ std::vector<int> nest_scores(const loops::Nest& nest) {
   const auto see = [&](const SymExpr& index, int weight) {
     double elements = 1;
     for (const Loop& loop : nest.loops) {
-      if (index.depends_on(loop.variable)) elements *= static_cast<double>(loop.extent.as_constant().value_or(64));
+      if (index.depends_on(loop.variable))
+        elements *= static_cast<double>(loop.extent.as_constant().value_or(64));
     }
     accesses.push_back({&index, weight, elements});
   };

@@ -59,7 +59,7 @@ class Assembler {
   const AssembleOptions& options_;
   std::vector<SlotId> slot_of_;                     // per value; invalid: not computed
   std::map<std::string, std::uint32_t> kernel_of_;  // by structural key
-  std::map<SlotId, SlotId> shares_;                 // arena slot -> the slot whose block it lives in
+  std::map<SlotId, SlotId> shares_;  // arena slot -> the slot whose block it lives in
   Program program_;
 };
 
@@ -115,7 +115,8 @@ void Assembler::add_signature() {
   find_symbol_sources();
 }
 
-// A symbol is read where an input shows it bare; sizes before strides and offsets, first input first.
+// A symbol is read where an input shows it bare; sizes before strides and offsets, first input
+// first.
 void Assembler::find_symbol_sources() {
   using Source = Program::SymbolSource;
   std::set<Symbol> known;
@@ -174,8 +175,10 @@ Status Assembler::add(const KernelItem& item) {
   return Unit{};
 }
 
-// Picks the functional form's arguments that the out form takes, by name. False when one is missing.
-bool to_out_arguments(const ir::Target& out, const ir::Node& node, std::vector<ir::Argument>& args) {
+// Picks the functional form's arguments that the out form takes, by name. False when one is
+// missing.
+bool to_out_arguments(const ir::Target& out, const ir::Node& node,
+                      std::vector<ir::Argument>& args) {
   if (out.schema == nullptr || node.target->schema == nullptr) return false;
   std::vector<ir::Argument> picked;
   for (const ir::SchemaArgument& argument : out.schema->arguments) {
@@ -209,9 +212,11 @@ Status Assembler::add(const loops::ExternalItem& item) {
   for (const ValueId value : node.results) {
     if (slot_of_[value.value].valid()) continue;  // a symbolic integer
     const ir::ValueType& type = graph_.value(value).type;
-    if (!std::holds_alternative<ir::TensorType>(type) && !std::holds_alternative<ir::NoneType>(type)) {
+    if (!std::holds_alternative<ir::TensorType>(type) &&
+        !std::holds_alternative<ir::NoneType>(type)) {
       return unsupported("plan.data_dependent_number",
-                         node.target->name + " gives a number that depends on data", node.location.str());
+                         node.target->name + " gives a number that depends on data",
+                         node.location.str());
     }
     step.results.push_back(
         add_slot(value, step.out_variant ? Storage::kArena : Storage::kExternal));
@@ -227,8 +232,8 @@ Status Assembler::add(const loops::ViewItem& item) {
   return Unit{};
 }
 
-// A fresh output owns its memory: the slot that holds it is allocated apart. When that is somebody else's
-// memory (an input, a constant, an earlier output) the runtime returns a copy.
+// A fresh output owns its memory: the slot that holds it is allocated apart. When that is somebody
+// else's memory (an input, a constant, an earlier output) the runtime returns a copy.
 Status Assembler::bind_outputs() {
   std::set<SlotId> taken;
   for (const ir::Output& output : graph_.outputs()) {
@@ -243,9 +248,8 @@ Status Assembler::bind_outputs() {
       if (holder.storage == Storage::kArena) holder.storage = Storage::kOutput;
     } else {
       bound.value = ValueId{};
-      bound.literal = ir::map_values(output.literal, [&](ValueId value) {
-        return ValueId{slot_of_[value.value].value};
-      });
+      bound.literal = ir::map_values(
+          output.literal, [&](ValueId value) { return ValueId{slot_of_[value.value].value}; });
     }
     program_.outputs.push_back(std::move(bound));
     program_.copied_outputs.push_back(copied);
@@ -260,7 +264,8 @@ Status Assembler::bind_outputs() {
   return Unit{};
 }
 
-// Per slot, the last step that reads it or a view of it; the number of steps when the end of the call does.
+// Per slot, the last step that reads it or a view of it; the number of steps when the end of the
+// call does.
 std::vector<std::uint32_t> Assembler::last_uses() const {
   std::vector<std::uint32_t> last(program_.slots.size(), 0);
   const auto use = [&](SlotId id, std::uint32_t step) {
@@ -307,8 +312,8 @@ void Assembler::share_in_place() {
       for (std::size_t r = 0; r < step->buffers.size(); ++r) {
         const SlotId read = step->buffers[r];
         const auto same_memory = [&](SlotId id) { return root(id) == read; };
-        if (kind(r) != loops::Buffer::Kind::kInput || last[read.value] != s || given.contains(read) ||
-            program_.slots[read].storage != Storage::kArena ||
+        if (kind(r) != loops::Buffer::Kind::kInput || last[read.value] != s ||
+            given.contains(read) || program_.slots[read].storage != Storage::kArena ||
             !(program_.slots[read].bytes == program_.slots[written].bytes) ||
             std::count_if(step->buffers.begin(), step->buffers.end(), same_memory) != 1 ||
             !may_share_memory(kernel, loops::BufferId{static_cast<std::uint32_t>(r)},

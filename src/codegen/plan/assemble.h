@@ -10,7 +10,8 @@ namespace triptych::plan {
 
 struct AssembleOptions {
   bool reuse_memory = true;
-  // The out form of an op whose kernel really writes into given memory; nullptr: none. From the op table.
+  // The out form of an op whose kernel really writes into given memory; nullptr: none. From the op
+  // table.
   std::function<const ir::Target*(const ir::Target&)> out_target;
 };
 

@@ -9,7 +9,8 @@ using loops::Statement;
 
 namespace {
 
-// Where an access stands: for every enclosing body the position of the statement in it, and the loops.
+// Where an access stands: for every enclosing body the position of the statement in it, and the
+// loops.
 struct Access {
   std::vector<const Loop*> loops;
   std::vector<std::size_t> positions;  // positions.size() == loops.size() + 1

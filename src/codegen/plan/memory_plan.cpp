@@ -16,7 +16,8 @@ SymExpr align_up(const SymExpr& bytes) {
 
 namespace {
 
-// Largest first; ties in the order of the program, so that the result never depends on anything else.
+// Largest first; ties in the order of the program, so that the result never depends on anything
+// else.
 std::vector<std::uint32_t> by_size(std::span<const Block> blocks) {
   std::vector<std::uint32_t> order(blocks.size());
   std::iota(order.begin(), order.end(), 0U);
@@ -79,7 +80,7 @@ MemoryPlan plan_constant(std::span<const Block> blocks) {
 }
 
 struct Region {
-  SymExpr bytes;                      // aligned
+  SymExpr bytes;  // aligned
   std::int64_t bytes_hint = 0;
   std::vector<std::uint32_t> members;
 };
@@ -88,14 +89,15 @@ MemoryPlan plan_symbolic(std::span<const Block> blocks) {
   std::vector<Region> regions;
   std::vector<std::uint32_t> region_of(blocks.size());
   for (const std::uint32_t block : by_size(blocks)) {
-    // Blocks come largest first, so a region's first member decides its size at the hints; the tightest free
-    // region wins, an equal formula before a larger one.
+    // Blocks come largest first, so a region's first member decides its size at the hints; the
+    // tightest free region wins, an equal formula before a larger one.
     std::uint32_t best = static_cast<std::uint32_t>(regions.size());
     for (std::uint32_t r = 0; r < regions.size(); ++r) {
       const bool free = std::none_of(
           regions[r].members.begin(), regions[r].members.end(),
           [&](std::uint32_t member) { return blocks[member].overlaps(blocks[block]); });
-      if (free && (best == regions.size() || regions[r].bytes_hint < regions[best].bytes_hint)) best = r;
+      if (free && (best == regions.size() || regions[r].bytes_hint < regions[best].bytes_hint))
+        best = r;
     }
     const SymExpr bytes = align_up(blocks[block].bytes);
     if (best == regions.size()) {

@@ -56,12 +56,13 @@ std::string memory_report(const Program& program) {
     const std::string where = slot.storage == Storage::kArena    ? slot.arena_offset.str()
                               : slot.storage == Storage::kOutput ? "output"
                                                                  : "external";
-    const std::string steps = life.first ? std::to_string(*life.first) + "-" + std::to_string(life.last) : "-";
-    text += padded(where, 12) + " " + padded(slot.bytes.str(), 12) + " " + padded(steps, 8) + "  %" +
-            slot.name + "\n";
+    const std::string steps =
+        life.first ? std::to_string(*life.first) + "-" + std::to_string(life.last) : "-";
+    text += padded(where, 12) + " " + padded(slot.bytes.str(), 12) + " " + padded(steps, 8) +
+            "  %" + slot.name + "\n";
   }
-  return text + "arena: " + program.arena_bytes.str() + " bytes (" + program.bytes_without_reuse.str() +
-         " without reuse)\n";
+  return text + "arena: " + program.arena_bytes.str() + " bytes (" +
+         program.bytes_without_reuse.str() + " without reuse)\n";
 }
 
 }  // namespace triptych::plan

@@ -21,13 +21,20 @@ namespace {
 
 std::string_view storage_name(Slot::Storage storage) {
   switch (storage) {
-    case Slot::Storage::kInput: return "input";
-    case Slot::Storage::kConstant: return "constant";
-    case Slot::Storage::kArena: return "arena";
-    case Slot::Storage::kOutput: return "output";
-    case Slot::Storage::kExternal: return "external";
-    case Slot::Storage::kView: return "view";
-    case Slot::Storage::kScalar: return "scalar";
+    case Slot::Storage::kInput:
+      return "input";
+    case Slot::Storage::kConstant:
+      return "constant";
+    case Slot::Storage::kArena:
+      return "arena";
+    case Slot::Storage::kOutput:
+      return "output";
+    case Slot::Storage::kExternal:
+      return "external";
+    case Slot::Storage::kView:
+      return "view";
+    case Slot::Storage::kScalar:
+      return "scalar";
   }
   TRIPTYCH_UNREACHABLE("storage");
 }
@@ -118,14 +125,16 @@ class Printer {
 
   void print(const ir::Mutation& mutation) {
     const std::string input = name(SlotId{mutation.input});
-    if (mutation.kind == ir::Mutation::Kind::kData) return line("copy " + name(mutation.value) + " to " + input);
+    if (mutation.kind == ir::Mutation::Kind::kData)
+      return line("copy " + name(mutation.value) + " to " + input);
     line("set metadata of " + input + " to " + type_text(mutation.metadata));
   }
 
   std::string argument(const ir::Argument& argument) const {
     if (const auto* value = argument.get_if<ir::ValueId>()) return name(*value);
     if (const auto* list = argument.get_if<ir::ArgumentList>()) {
-      return "[" + joined(list->items, [this](const auto& item) { return this->argument(item); }) + "]";
+      return "[" + joined(list->items, [this](const auto& item) { return this->argument(item); }) +
+             "]";
     }
     if (const auto* e = argument.get_if<SymExpr>()) return e->str();
     if (const auto* i = argument.get_if<std::int64_t>()) return std::to_string(*i);
@@ -155,12 +164,18 @@ class Printer {
   std::string output(const ir::Output& output, bool copied) const {
     using Kind = ir::Output::Kind;
     switch (output.kind) {
-      case Kind::kFresh: return copied ? "copy of " + name(output.value) : name(output.value);
-      case Kind::kInput: return name(SlotId{output.index});
-      case Kind::kViewOfInput: return "view of " + name(SlotId{output.index}) + " " + type_text(output.view);
-      case Kind::kViewOfOutput: return "view of #" + std::to_string(output.index) + " " + type_text(output.view);
-      case Kind::kSameAs: return "#" + std::to_string(output.index);
-      case Kind::kLiteral: return argument(output.literal);
+      case Kind::kFresh:
+        return copied ? "copy of " + name(output.value) : name(output.value);
+      case Kind::kInput:
+        return name(SlotId{output.index});
+      case Kind::kViewOfInput:
+        return "view of " + name(SlotId{output.index}) + " " + type_text(output.view);
+      case Kind::kViewOfOutput:
+        return "view of #" + std::to_string(output.index) + " " + type_text(output.view);
+      case Kind::kSameAs:
+        return "#" + std::to_string(output.index);
+      case Kind::kLiteral:
+        return argument(output.literal);
     }
     TRIPTYCH_UNREACHABLE("output kind");
   }

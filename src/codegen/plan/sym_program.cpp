@@ -45,8 +45,10 @@ void SymProgram::compile(const SymExpr& expr) {
     return code_.push_back({Code::kSymbol, found->second});
   }
   if (const auto call = expr.as_call()) {
-    static const std::map<std::string_view, Code> kCodes = {
-        {"floordiv", Code::kFloorDiv}, {"mod", Code::kMod}, {"min", Code::kMin}, {"max", Code::kMax}};
+    static const std::map<std::string_view, Code> kCodes = {{"floordiv", Code::kFloorDiv},
+                                                            {"mod", Code::kMod},
+                                                            {"min", Code::kMin},
+                                                            {"max", Code::kMax}};
     compile(*call->a);
     compile(*call->b);
     return code_.push_back({kCodes.at(call->op), 0});
@@ -63,7 +65,8 @@ void SymProgram::compile(const SymExpr& expr) {
   }
 }
 
-bool SymProgram::evaluate(std::span<const std::int64_t> values, std::span<std::int64_t> results) const {
+bool SymProgram::evaluate(std::span<const std::int64_t> values,
+                          std::span<std::int64_t> results) const {
   std::vector<std::int64_t> stack;
   std::size_t at = 0;
   for (std::size_t i = 0; i < ends_.size(); ++i) {
@@ -78,11 +81,20 @@ bool SymProgram::evaluate(std::span<const std::int64_t> values, std::span<std::i
       std::int64_t& a = stack.back();
       switch (step.code) {
         case Code::kConstant:
-        case Code::kSymbol: break;
-        case Code::kAdd: a += b; break;
-        case Code::kMul: a *= b; break;
-        case Code::kMin: a = std::min(a, b); break;
-        case Code::kMax: a = std::max(a, b); break;
+        case Code::kSymbol:
+          break;
+        case Code::kAdd:
+          a += b;
+          break;
+        case Code::kMul:
+          a *= b;
+          break;
+        case Code::kMin:
+          a = std::min(a, b);
+          break;
+        case Code::kMax:
+          a = std::max(a, b);
+          break;
         case Code::kFloorDiv:
           if (b == 0) return false;
           a = floor_divide(a, b);

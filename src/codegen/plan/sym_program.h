@@ -1,5 +1,5 @@
-// Many symbolic integers evaluated together: expressions compiled to a flat stack program, once, and run when
-// the symbols' values change.
+// Many symbolic integers evaluated together: expressions compiled to a flat stack program, once,
+// and run when the symbols' values change.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ class SymProgram {
   std::size_t size() const { return ends_.size(); }
   bool constant() const { return constant_; }  // no expression depends on a symbol
 
-  // values[i] belongs to the i-th symbol; results has size() elements. False when a divisor is zero.
+  // values[i] belongs to the i-th symbol; results has size() elements. False when a divisor is
+  // zero.
   bool evaluate(std::span<const std::int64_t> values, std::span<std::int64_t> results) const;
 
  private:

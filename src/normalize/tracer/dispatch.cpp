@@ -38,7 +38,8 @@ void Trace::Scan::add(const c10::IValue& value) {
 Trace::Scan Trace::scan(const OpEntry& op, c10::ArrayRef<c10::IValue> args) {
   Scan found;
   for (const c10::IValue& arg : args) found.add(arg);
-  if (op.device_arg >= 0 && args[op.device_arg].isDevice()) found.device = args[op.device_arg].toDevice();
+  if (op.device_arg >= 0 && args[op.device_arg].isDevice())
+    found.device = args[op.device_arg].toDevice();
   return found;
 }
 
@@ -49,8 +50,8 @@ void Trace::dispatch(OpEntry& op, torch::jit::Stack* stack) {
   const Action action = action_for(op);
   if (action != Action::kKeep && decompose(op, action, stack)) return;
   if (op.mutates) {
-    throw Unsupported(unsupported("normalize.mutation",
-                                  op.name + " writes into a tensor that is no input of the program"));
+    throw Unsupported(unsupported(
+        "normalize.mutation", op.name + " writes into a tensor that is no input of the program"));
   }
   kept_targets_.insert(op.target);
   keep_node(op, found, stack);
@@ -105,8 +106,8 @@ bool Trace::handle_special(OpEntry& op, const Scan& found, torch::jit::Stack* st
   return false;
 }
 
-// The tensor of a literal, as `torch.tensor(0.5)`: nobody else has it. A single element becomes a `full` node, which
-// code generation folds; anything else is a constant.
+// The tensor of a literal, as `torch.tensor(0.5)`: nobody else has it. A single element becomes a
+// `full` node, which code generation folds; anything else is a constant.
 at::Tensor Trace::lift_literal(const at::Tensor& real) {
   if (real.dim() != 0 || !real.is_cpu() || real.layout() != c10::kStrided) return lift(real);
   at::Scalar number;
@@ -119,8 +120,9 @@ at::Tensor Trace::lift_literal(const at::Tensor& real) {
   return fake;
 }
 
-// Functionalization runs each in-place op on meta tensors first, to raise what eager raises; this is not part of the
-// program. An in-place op answers with its first argument after the check that matters.
+// Functionalization runs each in-place op on meta tensors first, to raise what eager raises; this
+// is not part of the program. An in-place op answers with its first argument after the check that
+// matters.
 void Trace::handle_reference_meta(OpEntry& op, torch::jit::Stack* stack) {
   const std::size_t count = op.arg_kinds.size();
   const std::size_t base = stack->size() - count;
@@ -154,8 +156,9 @@ Trace::Action Trace::action_for(const OpEntry& op) {
   return actions_[op.index];
 }
 
-// What is decomposed: everything that is neither core nor kept, by the first way there is. The caller's table comes
-// first; random ops stay, because a decomposition would draw other numbers than eager.
+// What is decomposed: everything that is neither core nor kept, by the first way there is. The
+// caller's table comes first; random ops stay, because a decomposition would draw other numbers
+// than eager.
 Trace::Action Trace::choose_action(const OpEntry& op) {
   if (keep_.contains(op.name)) return Action::kKeep;
   if (runner_.has_caller_decomposition(op.handle)) return Action::kPythonDecomposition;
@@ -170,8 +173,8 @@ Trace::Action Trace::choose_action(const OpEntry& op) {
   return Action::kKeep;
 }
 
-// Our C++ decompositions and torch's composite kernels are functional: they run on the fakes as they are. Python ones
-// may use in-place ops, so they run under functionalization again.
+// Our C++ decompositions and torch's composite kernels are functional: they run on the fakes as
+// they are. Python ones may use in-place ops, so they run under functionalization again.
 bool Trace::decompose(OpEntry& op, Action action, torch::jit::Stack* stack) {
   switch (action) {
     case Action::kCppDecomposition:
@@ -189,7 +192,8 @@ bool Trace::decompose(OpEntry& op, Action action, torch::jit::Stack* stack) {
       return run_functionalized(op, stack);
     }
     case Action::kKeep:
-    case Action::kUnknown: break;
+    case Action::kUnknown:
+      break;
   }
   return false;
 }
@@ -202,13 +206,15 @@ static void wrap_functional(c10::IValue& value) {
   } else if (value.isTensorList()) {
     c10::List<at::Tensor> list;
     for (const at::Tensor& tensor : value.toTensorVector())
-      list.push_back(as_fake(tensor) != nullptr ? functional::to_functional_tensor(tensor) : tensor);
+      list.push_back(as_fake(tensor) != nullptr ? functional::to_functional_tensor(tensor)
+                                                : tensor);
     value = std::move(list);
   } else if (value.isOptionalTensorList()) {
     c10::List<std::optional<at::Tensor>> list;
     for (const std::optional<at::Tensor>& tensor : value.toOptionalTensorVector())
-      list.push_back(tensor && tensor->defined() ? std::optional(functional::to_functional_tensor(*tensor))
-                                                 : tensor);
+      list.push_back(tensor && tensor->defined()
+                         ? std::optional(functional::to_functional_tensor(*tensor))
+                         : tensor);
     value = std::move(list);
   }
 }
@@ -226,9 +232,10 @@ bool Trace::run_functionalized(OpEntry& op, torch::jit::Stack* stack) {
   torch::jit::Stack inner(stack->begin() + base, stack->end());
   // At the bottom of the dispatcher functionalization is excluded: let it in again.
   c10::impl::ForceDispatchKeyGuard restore(
-      c10::impl::tls_local_dispatch_key_set().included_ | c10::DispatchKeySet({trace_key(), c10::DispatchKey::Functionalize}),
-      (c10::impl::tls_local_dispatch_key_set().excluded_ | c10::autograd_dispatch_keyset_with_ADInplaceOrView |
-       c10::autocast_dispatch_keyset) -
+      c10::impl::tls_local_dispatch_key_set().included_ |
+          c10::DispatchKeySet({trace_key(), c10::DispatchKey::Functionalize}),
+      (c10::impl::tls_local_dispatch_key_set().excluded_ |
+       c10::autograd_dispatch_keyset_with_ADInplaceOrView | c10::autocast_dispatch_keyset) -
           c10::DispatchKeySet({trace_key(), c10::DispatchKey::Functionalize}));
   {
     c10::impl::ExcludeDispatchKeyGuard below(keys_above_tracing());
@@ -250,7 +257,8 @@ bool Trace::run_functionalized(OpEntry& op, torch::jit::Stack* stack) {
       value = unwrap_functional(value.toTensor());
     } else if (value.isTensorList()) {
       c10::List<at::Tensor> list;
-      for (const at::Tensor& tensor : value.toTensorVector()) list.push_back(unwrap_functional(tensor));
+      for (const at::Tensor& tensor : value.toTensorVector())
+        list.push_back(unwrap_functional(tensor));
       value = std::move(list);
     }
     stack->push_back(std::move(value));

@@ -24,7 +24,8 @@ std::int64_t FakeTensorImpl::concrete(const c10::SymInt& value, const char* what
 at::IntArrayRef FakeTensorImpl::sizes_custom() const {
   if (!has_symbolic_sizes_strides()) return sizes_default();
   concrete_sizes_.clear();
-  for (const c10::SymInt& size : sym_sizes_default()) concrete_sizes_.push_back(concrete(size, "sizes"));
+  for (const c10::SymInt& size : sym_sizes_default())
+    concrete_sizes_.push_back(concrete(size, "sizes"));
   return concrete_sizes_;
 }
 
@@ -49,8 +50,8 @@ std::int64_t FakeTensorImpl::storage_offset_custom() const {
   return concrete(sym_storage_offset_default(), "storage_offset");
 }
 
-c10::intrusive_ptr<c10::TensorImpl> FakeTensorImpl::copy(const c10::VariableVersion& version_counter,
-                                                         bool allow_metadata_change) const {
+c10::intrusive_ptr<c10::TensorImpl> FakeTensorImpl::copy(
+    const c10::VariableVersion& version_counter, bool allow_metadata_change) const {
   auto result = c10::make_intrusive<FakeTensorImpl>(
       c10::Storage(storage_), key_set_, c10::typeMetaToScalarType(data_type_), device_, shapes_);
   copy_tensor_metadata(this, result.get(), version_counter, allow_metadata_change);

@@ -1,5 +1,6 @@
-// The tensor that runs through torch while a program is traced: metadata and the graph value it stands for, no data.
-// It lives below functionalization, so programs see it only wrapped in a FunctionalTensorWrapper.
+// The tensor that runs through torch while a program is traced: metadata and the graph value it
+// stands for, no data. It lives below functionalization, so programs see it only wrapped in a
+// FunctionalTensorWrapper.
 #pragma once
 
 #include <memory>
@@ -18,8 +19,8 @@ class FakeTensorImpl final : public c10::TensorImpl {
   FakeTensorImpl(c10::Storage storage, c10::DispatchKeySet keys, at::ScalarType dtype,
                  c10::Device device, std::shared_ptr<SymbolicShapes> shapes);
 
-  ir::ValueId value;      // invalid while recording is suspended
-  at::Tensor constant;    // the small real tensor that this one was lifted from, for .item()
+  ir::ValueId value;    // invalid while recording is suspended
+  at::Tensor constant;  // the small real tensor that this one was lifted from, for .item()
 
   const std::shared_ptr<SymbolicShapes>& shapes() const { return shapes_; }
 
@@ -49,7 +50,8 @@ class FakeTensorImpl final : public c10::TensorImpl {
   mutable std::vector<std::int64_t> concrete_strides_;
 };
 
-// The dynamic type decides, not a dispatch key: `real.data = fake` leaves plain tensors that carry our key.
+// The dynamic type decides, not a dispatch key: `real.data = fake` leaves plain tensors that carry
+// our key.
 FakeTensorImpl* as_fake(const at::Tensor& tensor);  // nullptr when it is none
 
 // A new storage without data; reading its data pointer raises an error that says why.

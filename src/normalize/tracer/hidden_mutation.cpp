@@ -1,5 +1,5 @@
-// Ops that write into arguments without their schema saying so, which functionalization therefore lets through as they
-// are: batch norm and its running statistics.
+// Ops that write into arguments without their schema saying so, which functionalization therefore
+// lets through as they are: batch norm and its running statistics.
 #include <ATen/FunctionalTensorWrapper.h>
 #include <ATen/ops/_native_batch_norm_legit.h>
 #include <ATen/ops/_native_batch_norm_legit_no_training.h>
@@ -9,7 +9,8 @@
 
 namespace triptych::normalize {
 
-// What functionalization does after an in-place op: the wrapper shows the new value, and its memory is told.
+// What functionalization does after an in-place op: the wrapper shows the new value, and its memory
+// is told.
 void Trace::write_through(const at::Tensor& fake, const at::Tensor& contents) {
   namespace functional = at::functionalization::impl;
   for (const at::Tensor& wrapper : input_wrappers_) {
@@ -28,7 +29,8 @@ void Trace::run_batch_norm(torch::jit::Stack* stack) {
   const std::size_t base = stack->size() - 8;
   const auto optional = [&](std::size_t i) {
     const c10::IValue& value = (*stack)[base + i];
-    return value.isTensor() && value.toTensor().defined() ? std::optional(value.toTensor()) : std::nullopt;
+    return value.isTensor() && value.toTensor().defined() ? std::optional(value.toTensor())
+                                                          : std::nullopt;
   };
   const at::Tensor input = (*stack)[base].toTensor();
   const auto weight = optional(1);
@@ -42,11 +44,12 @@ void Trace::run_batch_norm(torch::jit::Stack* stack) {
   if (!mean) {
     results = at::_native_batch_norm_legit(input, weight, bias, training, momentum, eps);
   } else if (!training) {
-    results = at::_native_batch_norm_legit_no_training(input, weight, bias, *mean, *variance, momentum, eps);
+    results = at::_native_batch_norm_legit_no_training(input, weight, bias, *mean, *variance,
+                                                       momentum, eps);
   } else {
     // It has no C++ entry of its own.
-    static const c10::OperatorHandle functional =
-        c10::Dispatcher::singleton().findSchemaOrThrow("aten::_native_batch_norm_legit_functional", "");
+    static const c10::OperatorHandle functional = c10::Dispatcher::singleton().findSchemaOrThrow(
+        "aten::_native_batch_norm_legit_functional", "");
     torch::jit::Stack inner(stack->begin() + base, stack->end());
     functional.callBoxed(&inner);
     results = {inner[0].toTensor(), inner[1].toTensor(), inner[2].toTensor()};

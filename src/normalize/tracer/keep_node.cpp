@@ -1,5 +1,6 @@
-// An op that stays: the metadata of its results, its node, its fakes. Metadata comes from our own rule, else from the C++
-// structured meta kernel, else from whatever is at the Meta key (mostly Python, hundreds of times slower, counted).
+// An op that stays: the metadata of its results, its node, its fakes. Metadata comes from our own
+// rule, else from the C++ structured meta kernel, else from whatever is at the Meta key (mostly
+// Python, hundreds of times slower, counted).
 #include <ATen/FunctionalTensorWrapper.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 
@@ -12,7 +13,9 @@ namespace triptych::normalize {
 
 namespace {
 
-bool is_list_return(const c10::Argument& ret) { return ret.type()->kind() == c10::TypeKind::ListType; }
+bool is_list_return(const c10::Argument& ret) {
+  return ret.type()->kind() == c10::TypeKind::ListType;
+}
 
 }  // namespace
 
@@ -35,7 +38,8 @@ void Trace::keep_node(OpEntry& op, const Scan& found, torch::jit::Stack* stack) 
     results.fakes.push_back(make_fake(meta, shapes_, &aliased.storage()));
   }
   if (recording_ && (op.returns_tensors || !results.metas.empty())) record(op, args, results);
-  // Functionalization returns the results of views of plain tensors as they are; the program must see them wrapped.
+  // Functionalization returns the results of views of plain tensors as they are; the program must
+  // see them wrapped.
   const bool wrap = !found.any_fake && found.any_tensor && op.is_view && depth_ == 0;
   stack->resize(base);
   std::size_t next = 0;
@@ -65,9 +69,10 @@ bool Trace::run_rule(OpEntry& op, c10::ArrayRef<c10::IValue> args, Results& resu
   const auto& returns = op.handle.schema().returns();
   int lists = 0;
   for (const c10::Argument& ret : returns) lists += is_list_return(ret) ? 1 : 0;
-  const int in_list = static_cast<int>(results.metas.size()) - (static_cast<int>(returns.size()) - lists);
-  TORCH_CHECK(in_list >= 0 && (lists == 1 || in_list == 0) && lists <= 1, "triptych: the shape rule of ", op.name,
-              " gave ", results.metas.size(), " results");
+  const int in_list =
+      static_cast<int>(results.metas.size()) - (static_cast<int>(returns.size()) - lists);
+  TORCH_CHECK(in_list >= 0 && (lists == 1 || in_list == 0) && lists <= 1,
+              "triptych: the shape rule of ", op.name, " gave ", results.metas.size(), " results");
   for (const c10::Argument& ret : returns) {
     results.is_list.push_back(is_list_return(ret));
     results.counts.push_back(results.is_list.back() ? in_list : 1);
@@ -78,8 +83,8 @@ bool Trace::run_rule(OpEntry& op, c10::ArrayRef<c10::IValue> args, Results& resu
 
 namespace {
 
-// Arguments for a concrete meta kernel: meta tensors at the hint sizes, over the same storages, so that aliasing shows
-// in the results. Each symbolic size used is specialised by a guard.
+// Arguments for a concrete meta kernel: meta tensors at the hint sizes, over the same storages, so
+// that aliasing shows in the results. Each symbolic size used is specialised by a guard.
 class MetaArguments {
  public:
   explicit MetaArguments(SymbolicShapes& shapes) : shapes_(shapes) {}
@@ -119,7 +124,8 @@ class MetaArguments {
   }
 
  private:
-  // A meta tensor must lie on a storage of the meta device, as all of ours do; a real tensor gets one of its own.
+  // A meta tensor must lie on a storage of the meta device, as all of ours do; a real tensor gets
+  // one of its own.
   c10::Storage storage(const at::Tensor& source) {
     if (as_fake(source) != nullptr || source.is_meta()) return source.storage();
     return make_fake_storage(static_cast<std::int64_t>(source.storage().nbytes()));
@@ -157,7 +163,8 @@ ResultMeta meta_of(const at::Tensor& result, c10::Device device, c10::ArrayRef<c
 
 }  // namespace
 
-void Trace::run_meta_kernel(OpEntry& op, const Scan& found, c10::ArrayRef<c10::IValue> args, Results& results) {
+void Trace::run_meta_kernel(OpEntry& op, const Scan& found, c10::ArrayRef<c10::IValue> args,
+                            Results& results) {
   torch::jit::Stack inner;
   inner.reserve(args.size());
   MetaArguments convert(*shapes_);
@@ -166,7 +173,8 @@ void Trace::run_meta_kernel(OpEntry& op, const Scan& found, c10::ArrayRef<c10::I
     inner.push_back(device ? c10::IValue(c10::Device(c10::kMeta)) : convert.value(args[i]));
   }
   {
-    c10::impl::ExcludeDispatchKeyGuard below(keys_above_tracing() | c10::autograd_dispatch_keyset_with_ADInplaceOrView |
+    c10::impl::ExcludeDispatchKeyGuard below(keys_above_tracing() |
+                                             c10::autograd_dispatch_keyset_with_ADInplaceOrView |
                                              c10::autocast_dispatch_keyset);
     if (op.structured_meta != nullptr) {
       ++counters_.by_structured_meta;
@@ -177,7 +185,8 @@ void Trace::run_meta_kernel(OpEntry& op, const Scan& found, c10::ArrayRef<c10::I
       try {
         op.handle.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::Meta), &inner);
       } catch (const c10::NotImplementedError&) {
-        throw Unsupported(unsupported("normalize.no_meta", op.name + " has no shape rule and no Meta kernel"));
+        throw Unsupported(
+            unsupported("normalize.no_meta", op.name + " has no shape rule and no Meta kernel"));
       }
     }
   }
@@ -189,7 +198,8 @@ void Trace::run_meta_kernel(OpEntry& op, const Scan& found, c10::ArrayRef<c10::I
     } else if (value.isTensorList()) {
       const auto tensors = value.toTensorVector();
       results.counts.push_back(static_cast<int>(tensors.size()));
-      for (const at::Tensor& tensor : tensors) results.metas.push_back(meta_of(tensor, found.device, args));
+      for (const at::Tensor& tensor : tensors)
+        results.metas.push_back(meta_of(tensor, found.device, args));
     } else {
       results.counts.push_back(-1);
       results.others.push_back(value);
@@ -202,7 +212,8 @@ static ir::ScalarValueType number_type(const c10::IValue& value) {
   if (value.isInt()) {
     type.expr = ir::SymExpr(value.toInt());
   } else {
-    type.kind = value.isBool() ? ir::ScalarValueType::Kind::kBool : ir::ScalarValueType::Kind::kFloat;
+    type.kind =
+        value.isBool() ? ir::ScalarValueType::Kind::kBool : ir::ScalarValueType::Kind::kFloat;
   }
   return type;
 }
@@ -215,8 +226,10 @@ void Trace::record(OpEntry& op, c10::ArrayRef<c10::IValue> args, Results& result
     arguments.push_back(to_argument(op.arg_kinds[i], args[i]));
     any_tensor |= args[i].isTensor() || args[i].isTensorList();
   }
-  // A factory's dtype depends on torch's default dtype when it is not given: the graph says what it was.
-  if (!any_tensor && op.dtype_arg >= 0 && arguments[op.dtype_arg].is_none() && !results.metas.empty())
+  // A factory's dtype depends on torch's default dtype when it is not given: the graph says what it
+  // was.
+  if (!any_tensor && op.dtype_arg >= 0 && arguments[op.dtype_arg].is_none() &&
+      !results.metas.empty())
     arguments[op.dtype_arg] = to_ir(results.metas[0].dtype).value();
   std::vector<ir::ValueType> types;  // in the order of the schema's returns
   std::vector<int> tensor_of;        // per result: index into fakes, or -1
@@ -230,7 +243,8 @@ void Trace::record(OpEntry& op, c10::ArrayRef<c10::IValue> args, Results& result
     }
     for (int k = 0; k < count; ++k, ++next) {
       const ResultMeta& meta = results.metas[next];
-      types.push_back(meta.undefined ? ir::ValueType(ir::NoneType{}) : ir::ValueType(type_of(meta)));
+      types.push_back(meta.undefined ? ir::ValueType(ir::NoneType{})
+                                     : ir::ValueType(type_of(meta)));
       tensor_of.push_back(meta.undefined ? -1 : static_cast<int>(next));
     }
   }
@@ -248,7 +262,8 @@ ir::Argument Trace::tensor_argument(const at::Tensor& tensor) {
   if (!tensor.defined()) return ir::None{};
   if (const FakeTensorImpl* fake = as_fake(tensor)) {
     TORCH_CHECK(fake->shapes() == shapes_, "triptych: a tensor of an earlier trace was used");
-    TORCH_CHECK(fake->value.valid(), "triptych: a tensor made while recording was suspended was used");
+    TORCH_CHECK(fake->value.valid(),
+                "triptych: a tensor made while recording was suspended was used");
     return fake->value;
   }
   if (tensor.unsafeGetTensorImpl()->is_wrapped_number()) {
@@ -299,12 +314,13 @@ ir::Argument Trace::to_argument(ArgKind kind, const c10::IValue& value) {
     } else if (value.isBoolList()) {
       for (const bool item : value.toBoolList()) list.items.emplace_back(item);
     } else {
-      for (const c10::IValue& item : value.toListRef()) list.items.push_back(to_argument(kind, item));
+      for (const c10::IValue& item : value.toListRef())
+        list.items.push_back(to_argument(kind, item));
     }
     return list;
   }
-  throw Unsupported(unsupported("normalize.argument", "an argument of type " + value.tagKind() +
-                                                          " cannot be recorded"));
+  throw Unsupported(unsupported("normalize.argument",
+                                "an argument of type " + value.tagKind() + " cannot be recorded"));
 }
 
 }  // namespace triptych::normalize

@@ -22,15 +22,21 @@ ArgKind kind_of(const c10::Argument& argument) {
   if (type->kind() == c10::TypeKind::OptionalType)
     type = type->expectRef<c10::OptionalType>().getElementType();
   switch (type->kind()) {
-    case c10::TypeKind::ScalarTypeType: return ArgKind::kScalarType;
-    case c10::TypeKind::LayoutType: return ArgKind::kLayout;
-    case c10::TypeKind::MemoryFormatType: return ArgKind::kMemoryFormat;
-    case c10::TypeKind::GeneratorType: return ArgKind::kGenerator;
+    case c10::TypeKind::ScalarTypeType:
+      return ArgKind::kScalarType;
+    case c10::TypeKind::LayoutType:
+      return ArgKind::kLayout;
+    case c10::TypeKind::MemoryFormatType:
+      return ArgKind::kMemoryFormat;
+    case c10::TypeKind::GeneratorType:
+      return ArgKind::kGenerator;
     case c10::TypeKind::StorageType:
     case c10::TypeKind::StreamObjType:
     case c10::TypeKind::ClassType:
-    case c10::TypeKind::AnyType: return ArgKind::kUnsupported;
-    default: return ArgKind::kPlain;  // tensors, numbers, strings, devices and lists of these
+    case c10::TypeKind::AnyType:
+      return ArgKind::kUnsupported;
+    default:
+      return ArgKind::kPlain;  // tensors, numbers, strings, devices and lists of these
   }
 }
 
@@ -39,7 +45,8 @@ std::string qualified_name(const c10::FunctionSchema& schema) {
   const std::size_t colons = full.find("::");
   std::string name(full.substr(0, colons));
   if (colons != std::string_view::npos) name.append(".").append(full.substr(colons + 2));
-  return name.append(".").append(schema.overload_name().empty() ? "default" : schema.overload_name());
+  return name.append(".").append(schema.overload_name().empty() ? "default"
+                                                                : schema.overload_name());
 }
 
 const ir::Target* make_target(const c10::FunctionSchema& schema, const std::string& name,
@@ -58,7 +65,8 @@ std::vector<int> written_results(const c10::FunctionSchema& schema) {
   for (const c10::Argument& ret : schema.returns()) {
     int found = -1;
     const c10::AliasInfo* alias = ret.alias_info();
-    for (std::size_t i = 0; alias != nullptr && alias->isWrite() && i < schema.arguments().size(); ++i) {
+    for (std::size_t i = 0; alias != nullptr && alias->isWrite() && i < schema.arguments().size();
+         ++i) {
       const c10::AliasInfo* argument = schema.arguments()[i].alias_info();
       if (argument != nullptr && argument->isWrite() &&
           argument->beforeSets() == alias->beforeSets())
@@ -71,12 +79,14 @@ std::vector<int> written_results(const c10::FunctionSchema& schema) {
 
 bool is_tensor_like(const c10::TypePtr& type) {
   switch (type->kind()) {
-    case c10::TypeKind::TensorType: return true;
+    case c10::TypeKind::TensorType:
+      return true;
     case c10::TypeKind::OptionalType:
       return is_tensor_like(type->expectRef<c10::OptionalType>().getElementType());
     case c10::TypeKind::ListType:
       return is_tensor_like(type->expectRef<c10::ListType>().getElementType());
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -124,8 +134,8 @@ OpEntry::OpEntry(const c10::OperatorHandle& op) : handle(op) {
   // Indexing is data-dependent only by a mask.
   dynamic_by_mask = schema.name() == "aten::index" || schema.name() == "aten::_unsafe_index";
   data_dependent = reads_scalar || (info != nullptr && info->has(ops::Tag::kDataDependent)) ||
-                   (!dynamic_by_mask &&
-                    has_any_tag(op, {at::Tag::data_dependent_output, at::Tag::dynamic_output_shape}));
+                   (!dynamic_by_mask && has_any_tag(op, {at::Tag::data_dependent_output,
+                                                         at::Tag::dynamic_output_shape}));
 }
 
 OpEntry& op_entry(const c10::OperatorHandle& handle) {

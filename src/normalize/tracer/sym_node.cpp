@@ -20,7 +20,8 @@ const SymNode& ours(const c10::SymNode& node) {
   return *found;
 }
 
-// What a comparison of floats, or a float made from integers, depends on: that these integers stay as they are.
+// What a comparison of floats, or a float made from integers, depends on: that these integers stay
+// as they are.
 std::vector<SymGuard> pinned(const SymbolicShapes& shapes, const std::vector<SymExpr>& integers) {
   std::vector<SymGuard> facts;
   for (const SymExpr& e : integers) facts.push_back({Kind::kEq, e, SymExpr(shapes.hint(e)), {}});
@@ -158,8 +159,10 @@ c10::SymNode SymNode::compare(Kind kind, const c10::SymNode& other, bool swapped
   const SymFloatValue right = swapped ? float_value() : b.float_value();
   const double x = left.value;
   const double y = right.value;
-  result.value = kind == Kind::kEq ? x == y : kind == Kind::kNe ? x != y : kind == Kind::kLt ? x < y
-                                                                                      : x <= y;
+  result.value = kind == Kind::kEq   ? x == y
+                 : kind == Kind::kNe ? x != y
+                 : kind == Kind::kLt ? x < y
+                                     : x <= y;
   result.facts = pinned(*shapes_, joined(left.depends_on, right.depends_on));
   return make(std::move(result));
 }

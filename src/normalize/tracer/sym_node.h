@@ -1,6 +1,6 @@
-// torch's SymInt, SymFloat and SymBool over our expressions. An integer is an ir::SymExpr. A boolean is its value at
-// the hints with the facts that imply it. A float is its value at the hints with the integers that it was made from:
-// using one specialises these integers.
+// torch's SymInt, SymFloat and SymBool over our expressions. An integer is an ir::SymExpr. A
+// boolean is its value at the hints with the facts that imply it. A float is its value at the hints
+// with the integers that it was made from: using one specialises these integers.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,6 @@
-// The layout questions that c10 asks of symbolic sizes. Each follows c10/core/Contiguity.h and MemoryFormat.h; what
-// the ranges do not decide is decided at the hints and becomes a fact of the answer.
+// The layout questions that c10 asks of symbolic sizes. Each follows c10/core/Contiguity.h and
+// MemoryFormat.h; what the ranges do not decide is decided at the hints and becomes a fact of the
+// answer.
 #include <algorithm>
 #include <numeric>
 
@@ -29,7 +30,8 @@ static std::vector<SymExpr> expressions(SymNode::Nodes nodes) {
   return result;
 }
 
-// Strides are the running product of the sizes in `order` (innermost first); dimensions of size 1 do not count.
+// Strides are the running product of the sizes in `order` (innermost first); dimensions of size 1
+// do not count.
 c10::SymNode SymNode::ordered_contiguous(Nodes size_nodes, Nodes stride_nodes,
                                          const std::vector<int>& order) const {
   if (size_nodes.size() != order.size()) return make(SymBoolValue{false, {}});
@@ -66,7 +68,8 @@ c10::SymNode SymNode::channels_last_strides(Nodes size_nodes, Nodes stride_nodes
   if (shapes_->decide(Kind::kEq, strides[1], 0, result.facts)) return make(std::move(result));
   for (const int d : order) {
     if (shapes_->decide(Kind::kEq, sizes[d], 0, result.facts)) return make(std::move(result));
-    if (shapes_->decide(Kind::kLt, strides[d], minimum, result.facts)) return make(std::move(result));
+    if (shapes_->decide(Kind::kLt, strides[d], minimum, result.facts))
+      return make(std::move(result));
     if (d == 0 && shapes_->decide(Kind::kEq, minimum, strides[1], result.facts))
       return make(std::move(result));
     minimum = strides[d];

@@ -68,20 +68,28 @@ std::optional<bool> SymbolicShapes::known(SymGuard::Kind kind, const SymExpr& a,
                                           const SymExpr& b) const {
   if (a.is_constant() && b.is_constant()) {
     switch (kind) {
-      case SymGuard::Kind::kEq: return a.constant() == b.constant();
-      case SymGuard::Kind::kNe: return a.constant() != b.constant();
-      case SymGuard::Kind::kLt: return a.constant() < b.constant();
-      case SymGuard::Kind::kLe: return a.constant() <= b.constant();
+      case SymGuard::Kind::kEq:
+        return a.constant() == b.constant();
+      case SymGuard::Kind::kNe:
+        return a.constant() != b.constant();
+      case SymGuard::Kind::kLt:
+        return a.constant() < b.constant();
+      case SymGuard::Kind::kLe:
+        return a.constant() <= b.constant();
     }
   }
   const auto negate = [](std::optional<bool> fact) {
     return fact ? std::optional<bool>(!*fact) : std::nullopt;
   };
   switch (kind) {
-    case SymGuard::Kind::kEq: return ir::known_eq(a, b, ranges_);
-    case SymGuard::Kind::kNe: return negate(ir::known_eq(a, b, ranges_));
-    case SymGuard::Kind::kLt: return ir::known_lt(a, b, ranges_);
-    case SymGuard::Kind::kLe: return ir::known_le(a, b, ranges_);
+    case SymGuard::Kind::kEq:
+      return ir::known_eq(a, b, ranges_);
+    case SymGuard::Kind::kNe:
+      return negate(ir::known_eq(a, b, ranges_));
+    case SymGuard::Kind::kLt:
+      return ir::known_lt(a, b, ranges_);
+    case SymGuard::Kind::kLe:
+      return ir::known_le(a, b, ranges_);
   }
   return std::nullopt;
 }

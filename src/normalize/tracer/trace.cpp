@@ -33,7 +33,8 @@ Status register_trace_fallback() {
   }
   // Stays for the life of the process: the handle is never destroyed.
   static auto* handle = new c10::RegistrationHandleRAII(dispatcher.registerFallback(
-      trace_key(), c10::KernelFunction::makeFromBoxedFunction<&boxed_fallback>(), "triptych tracer"));
+      trace_key(), c10::KernelFunction::makeFromBoxedFunction<&boxed_fallback>(),
+      "triptych tracer"));
   static_cast<void>(handle);
   register_composites();
   registered = true;
@@ -75,7 +76,8 @@ ir::TensorType Trace::type_of(const ResultMeta& meta) {
   type.sizes.reserve(meta.sizes.size());
   type.strides.reserve(meta.strides.size());
   for (const c10::SymInt& size : meta.sizes) type.sizes.push_back(SymbolicShapes::expr(size));
-  for (const c10::SymInt& stride : meta.strides) type.strides.push_back(SymbolicShapes::expr(stride));
+  for (const c10::SymInt& stride : meta.strides)
+    type.strides.push_back(SymbolicShapes::expr(stride));
   type.storage_offset = SymbolicShapes::expr(meta.storage_offset);
   return type;
 }
@@ -118,9 +120,8 @@ at::Tensor Trace::lift(const at::Tensor& real) {
   meta.dtype = real.scalar_type();
   meta.device = real.device();
   at::Tensor fake = make_fake(meta, shapes_);
-  auto handle = std::shared_ptr<void>(new at::Tensor(real), [](void* tensor) {
-    delete static_cast<at::Tensor*>(tensor);
-  });
+  auto handle = std::shared_ptr<void>(
+      new at::Tensor(real), [](void* tensor) { delete static_cast<at::Tensor*>(tensor); });
   FakeTensorImpl* impl = as_fake(fake);
   const std::string name = "constant_" + std::to_string(graph_.constants().size());
   impl->value = graph_.add_constant(name, type_of(meta), bytes_of(real), std::move(handle));

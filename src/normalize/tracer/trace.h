@@ -1,5 +1,5 @@
-// One trace: the graph being recorded, its symbols, the real tensors it met. While a TraceScope is alive, torch ops of
-// this thread come to dispatch().
+// One trace: the graph being recorded, its symbols, the real tensors it met. While a TraceScope is
+// alive, torch ops of this thread come to dispatch().
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@ struct TraceCounters {
   int by_structured_meta = 0;
   int by_python_meta = 0;
   int python_decompositions = 0;
-  std::map<std::string, int> python_meta_ops;           // by op, for reports and for whoever writes rules
+  std::map<std::string, int> python_meta_ops;  // by op, for reports and for whoever writes rules
   std::map<std::string, int> python_decomposed_ops;
 };
 
@@ -63,7 +63,12 @@ class Trace {
  private:
   friend class TraceScope;
   enum class Action : std::uint8_t {
-    kUnknown, kKeep, kCppDecomposition, kCompositeImplicit, kCompositeExplicit, kPythonDecomposition,
+    kUnknown,
+    kKeep,
+    kCppDecomposition,
+    kCompositeImplicit,
+    kCompositeExplicit,
+    kPythonDecomposition,
   };
   struct Scan {  // what the arguments are
     bool any_fake = false;
@@ -85,15 +90,16 @@ class Trace {
   bool run_functionalized(OpEntry& op, torch::jit::Stack* stack);
   bool decompose(OpEntry& op, Action action, torch::jit::Stack* stack);
   void keep_node(OpEntry& op, const Scan& found, torch::jit::Stack* stack);
-  struct Results {  // of one node
-    std::vector<ResultMeta> metas;    // of the tensors, lists flattened
-    std::vector<at::Tensor> fakes;    // the same; undefined where the op returns None
-    std::vector<int> counts;          // per return of the schema: its tensors; -1: the next of `others`
-    std::vector<bool> is_list;        // per return
+  struct Results {                  // of one node
+    std::vector<ResultMeta> metas;  // of the tensors, lists flattened
+    std::vector<at::Tensor> fakes;  // the same; undefined where the op returns None
+    std::vector<int> counts;    // per return of the schema: its tensors; -1: the next of `others`
+    std::vector<bool> is_list;  // per return
     std::vector<c10::IValue> others;  // results that are no tensors
   };
   bool run_rule(OpEntry& op, c10::ArrayRef<c10::IValue> args, Results& results);
-  void run_meta_kernel(OpEntry& op, const Scan& found, c10::ArrayRef<c10::IValue> args, Results& results);
+  void run_meta_kernel(OpEntry& op, const Scan& found, c10::ArrayRef<c10::IValue> args,
+                       Results& results);
   void record(OpEntry& op, c10::ArrayRef<c10::IValue> args, Results& results);
   ir::Argument to_argument(ArgKind kind, const c10::IValue& value);
   ir::Argument tensor_argument(const at::Tensor& tensor);
@@ -104,16 +110,17 @@ class Trace {
   std::set<std::string> keep_;
   TraceCounters counters_;
   std::set<const ir::Target*> kept_targets_;
-  std::vector<Action> actions_;         // by OpEntry::index
+  std::vector<Action> actions_;  // by OpEntry::index
   std::unordered_map<const c10::TensorImpl*, at::Tensor> lifted_;
   std::vector<at::Tensor> keep_alive_;
   std::vector<at::Tensor> input_wrappers_;
-  std::vector<int> node_locations_;     // by NodeId
+  std::vector<int> node_locations_;  // by NodeId
   bool recording_ = true;
-  int depth_ = 0;                       // of Python decompositions running
+  int depth_ = 0;  // of Python decompositions running
 };
 
-// Makes a trace current and sets the thread's dispatch state; puts everything back at the end, whatever happens.
+// Makes a trace current and sets the thread's dispatch state; puts everything back at the end,
+// whatever happens.
 class TraceScope {
  public:
   explicit TraceScope(Trace& trace);

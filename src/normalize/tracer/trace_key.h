@@ -1,4 +1,5 @@
-// The dispatcher key that the tracer sits on: below autograd and functionalization, above everything that computes.
+// The dispatcher key that the tracer sits on: below autograd and functionalization, above
+// everything that computes.
 #pragma once
 
 #include <c10/core/DispatchKey.h>
@@ -8,11 +9,12 @@
 
 namespace triptych::normalize {
 
-// `Fake` has no user in torch 2.11 to 2.14; factories reach it by thread-local inclusion, before BackendSelect, which
-// no other free functionality key allows.
+// `Fake` has no user in torch 2.11 to 2.14; factories reach it by thread-local inclusion, before
+// BackendSelect, which no other free functionality key allows.
 constexpr c10::DispatchKey trace_key() { return c10::DispatchKey::Fake; }
 
-// Puts our boxed fallback on the key, once per process. Unsupported when somebody else has one there.
+// Puts our boxed fallback on the key, once per process. Unsupported when somebody else has one
+// there.
 Status register_trace_fallback();
 
 // Keys that nothing inside the tracer may dispatch to by thread-local inclusion.

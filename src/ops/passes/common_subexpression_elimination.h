@@ -1,6 +1,6 @@
-// Computes equal values once: a later pure node with the same target and arguments is replaced by the first.
-// Requires: C2. Ensures: outputs keep their own memory, so a node whose result is an output, or is written back to
-// an input, is not replaced.
+// Computes equal values once: a later pure node with the same target and arguments is replaced by
+// the first. Requires: C2. Ensures: outputs keep their own memory, so a node whose result is an
+// output, or is written back to an input, is not replaced.
 #pragma once
 
 #include "ir/graph.h"

@@ -5,8 +5,8 @@
 
 namespace triptych::ops {
 
-// An op of the table without the tags random, effect and inplace, whose schema mutates nothing. Custom ops are not
-// known to be pure.
+// An op of the table without the tags random, effect and inplace, whose schema mutates nothing.
+// Custom ops are not known to be pure.
 bool is_pure(const ir::Target& target);
 
 }  // namespace triptych::ops

@@ -8,7 +8,8 @@
 
 namespace triptych {
 
-// The tensor of a torch.Tensor (or of an object of a subclass), owned by the object; nullptr for anything else.
+// The tensor of a torch.Tensor (or of an object of a subclass), owned by the object; nullptr for
+// anything else.
 const at::Tensor* tensor_of(PyObject* object);
 
 // New reference. The object that already wraps the tensor, else a new torch.Tensor.

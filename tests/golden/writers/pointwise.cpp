@@ -14,7 +14,6 @@ static inline T highest_of(T a, T b) {  // a NaN wins
 
 // Conversions between float and the 16-bit formats, on bit patterns. Exact, round to nearest even.
 
-
 namespace triptych {
 
 inline float bf16_to_float(std::uint16_t bits) {
@@ -32,7 +31,8 @@ inline float f16_to_float(std::uint16_t half) {
   const std::uint32_t exponent = (half >> 10) & 0x1fU;
   const std::uint32_t mantissa = half & 0x3ffU;
   if (exponent == 0x1f) return std::bit_cast<float>(sign | 0x7f800000U | (mantissa << 13));
-  if (exponent != 0) return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
+  if (exponent != 0)
+    return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
   // Subnormal: mantissa * 2^-24, exact in float.
   const float magnitude = static_cast<float>(mantissa) * std::bit_cast<float>(0x33800000U);
   return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(magnitude));
@@ -43,7 +43,8 @@ inline std::uint16_t float_to_f16(float value) {
   const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000U);
   const std::uint32_t magnitude = bits & 0x7fffffffU;
   if (magnitude > 0x7f800000U) return static_cast<std::uint16_t>(sign | 0x7e00U);
-  if (magnitude >= 0x477ff000U) return static_cast<std::uint16_t>(sign | 0x7c00U);  // rounds to infinity
+  if (magnitude >= 0x477ff000U)
+    return static_cast<std::uint16_t>(sign | 0x7c00U);  // rounds to infinity
   if (magnitude < 0x38800000U) {
     // Subnormal or zero: adding 0.5 leaves mantissa * 2^-24, rounded to even, in the low bits.
     const float shifted = std::bit_cast<float>(magnitude) + 0.5F;
@@ -56,8 +57,8 @@ inline std::uint16_t float_to_f16(float value) {
 }  // namespace triptych
 
 // mul, relu
-extern "C" void relu_scale(void* const* buffers, const std::int64_t* symbols,
-    std::int64_t begin, std::int64_t end, std::int32_t* error, void* scratch) {
+extern "C" void relu_scale(void* const* buffers, const std::int64_t* symbols, std::int64_t begin,
+                           std::int64_t end, std::int32_t* error, void* scratch) {
   const std::int64_t s0 = symbols[0];
   const std::uint16_t* x_ = static_cast<const std::uint16_t*>(buffers[0]);
   const float* scale_ = static_cast<const float*>(buffers[1]);
@@ -75,4 +76,3 @@ extern "C" void relu_scale(void* const* buffers, const std::int64_t* symbols,
   static_cast<void>(symbols), static_cast<void>(begin), static_cast<void>(end);
   static_cast<void>(error), static_cast<void>(scratch);
 }
-

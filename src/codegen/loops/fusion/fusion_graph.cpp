@@ -172,11 +172,13 @@ void FusionGraph::drop_if_unread(NodeIndex index) {
   node.alive = false;
   const std::vector<ValueId> inputs = node.inputs;
   for (ValueId value : inputs) {
-    if (const NodeIndex from = producer(value); from != kNone && from != index) drop_if_unread(from);
+    if (const NodeIndex from = producer(value); from != kNone && from != index)
+      drop_if_unread(from);
   }
 }
 
-void FusionGraph::emit_views(ValueId base, std::vector<Item>& items, const std::vector<bool>& used) {
+void FusionGraph::emit_views(ValueId base, std::vector<Item>& items,
+                             const std::vector<bool>& used) {
   for (ValueId view : views_[base.value]) {
     if (used[view.value]) items.emplace_back(ViewItem{view, base});
     emit_views(view, items, used);
@@ -188,13 +190,15 @@ LoopProgram FusionGraph::finish() {
   for (NodeIndex i = 0; i < nodes_.size(); ++i) {
     if (nodes_[i].alive) order.push_back(i);
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [&](NodeIndex a, NodeIndex b) { return nodes_[a].position < nodes_[b].position; });
+  std::stable_sort(order.begin(), order.end(), [&](NodeIndex a, NodeIndex b) {
+    return nodes_[a].position < nodes_[b].position;
+  });
   // A view is kept when it, or a view of it, is used by name.
   const ir::Graph& graph = program_.graph;
   std::vector<bool> used(graph.num_values(), false);
   const auto use = [&](ValueId value) {
-    for (; value.valid() && !used[value.value]; value = base_[value.value]) used[value.value] = true;
+    for (; value.valid() && !used[value.value]; value = base_[value.value])
+      used[value.value] = true;
   };
   for (const ir::Output& output : graph.outputs()) use(output.value);
   for (const ir::Mutation& mutation : graph.mutations()) use(mutation.value);

@@ -1,5 +1,6 @@
-// The program as fusion sees it: items with positions in an order that runs, values with producers and readers.
-// Views are free and stand outside of the order; a value is named by the root of its memory.
+// The program as fusion sees it: items with positions in an order that runs, values with producers
+// and readers. Views are free and stand outside of the order; a value is named by the root of its
+// memory.
 #pragma once
 
 #include "codegen/loops/fusion/legality.h"
@@ -16,7 +17,7 @@ class FusionGraph {
     double position = 0;
     bool is_kernel = false;
     bool alive = true;
-    Group group;                  // kernels
+    Group group;  // kernels
     ExternalItem external;
     std::vector<ValueId> inputs;  // roots, each once
     std::vector<ValueId> outputs;
@@ -54,8 +55,8 @@ class FusionGraph {
   LoopProgram program_;
   std::vector<Node> nodes_;
   std::vector<NodeIndex> merged_into_;
-  std::vector<ValueId> base_;                      // per value: what it is a view of
-  std::vector<std::vector<ValueId>> views_;        // per value: direct views, in program order
+  std::vector<ValueId> base_;                // per value: what it is a view of
+  std::vector<std::vector<ValueId>> views_;  // per value: direct views, in program order
   std::vector<NodeIndex> producer_;
   std::vector<std::vector<NodeIndex>> readers_;
   std::vector<bool> result_;

@@ -90,11 +90,15 @@ bool split_loop(Kernel& kernel, Symbol variable, const SymExpr& inner, FreshName
 }
 
 Importer::Importer(Group& host, const Group& guest, FreshNames& names)
-    : host_(host), guest_(guest), names_(names), buffers_(guest.values.size()),
+    : host_(host),
+      guest_(guest),
+      names_(names),
+      buffers_(guest.values.size()),
       scalars_(guest.kernel.num_scalars) {
   for (Symbol symbol : guest.kernel.symbols) {
     auto& symbols = host.kernel.symbols;
-    if (std::find(symbols.begin(), symbols.end(), symbol) == symbols.end()) symbols.push_back(symbol);
+    if (std::find(symbols.begin(), symbols.end(), symbol) == symbols.end())
+      symbols.push_back(symbol);
   }
 }
 
@@ -127,7 +131,8 @@ ScalarId Importer::scalar(ScalarId guest) const {
 
 ScalarId Importer::define(ScalarId guest) {
   const ScalarId fresh = host_.kernel.new_scalar();
-  // Only i64 scalars are used as symbols, and rarely: entries for all would slow every substitution.
+  // Only i64 scalars are used as symbols, and rarely: entries for all would slow every
+  // substitution.
   scalars_[guest.value] = fresh;
   return fresh;
 }
@@ -178,7 +183,8 @@ Statement Importer::import(const Statement& statement) {
 void replace_scalars(Kernel& kernel, const std::map<ScalarId, ScalarId>& replacements) {
   if (replacements.empty()) return;
   const auto final = [&](ScalarId id) {
-    for (auto found = replacements.find(id); found != replacements.end(); found = replacements.find(id)) {
+    for (auto found = replacements.find(id); found != replacements.end();
+         found = replacements.find(id)) {
       id = found->second;
     }
     return id;

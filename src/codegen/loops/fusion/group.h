@@ -44,12 +44,15 @@ class FreshNames {
 // Splits the loop over `variable` into one of extent/inner and one of `inner` iterations.
 bool split_loop(Kernel& kernel, Symbol variable, const SymExpr& inner, FreshNames& names);
 
-// Brings statements of one kernel into another: buffers by graph value, scalars and loop variables renamed.
+// Brings statements of one kernel into another: buffers by graph value, scalars and loop variables
+// renamed.
 class Importer {
  public:
   Importer(Group& host, const Group& guest, FreshNames& names);
 
-  void map_variable(Symbol guest, SymExpr value) { symbols_.insert_or_assign(guest, std::move(value)); }
+  void map_variable(Symbol guest, SymExpr value) {
+    symbols_.insert_or_assign(guest, std::move(value));
+  }
   void map_scalar(ScalarId guest, ScalarId host);
   SymExpr index(const SymExpr& guest) const;
   BufferId buffer(BufferId guest);

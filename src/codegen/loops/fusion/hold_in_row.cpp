@@ -52,7 +52,8 @@ class Holder {
     common_ = store.loops.size();
     for (const Site& load : load_sites(kernel_, buffer_)) {
       std::size_t same = 0;
-      while (same < std::min(common_, load.loops.size()) && store.loops[same] == load.loops[same]) ++same;
+      while (same < std::min(common_, load.loops.size()) && store.loops[same] == load.loops[same])
+        ++same;
       common_ = same;
     }
     for (const Site& load : load_sites(kernel_, buffer_)) {
@@ -94,7 +95,8 @@ class Holder {
       }
       const IndexMap map = solve_index(inner_, SymExpr(), target, loops);
       if (!map.ok) return "L5: " + map.why;
-      places_.push_back({std::get<Instruction>(load.statement().data).result, row_index(map.values)});
+      places_.push_back(
+          {std::get<Instruction>(load.statement().data).result, row_index(map.values)});
     }
     return {};
   }
@@ -119,7 +121,8 @@ class Holder {
       if (buffer.kind != Buffer::Kind::kLocal) continue;
       used += buffer.extent.as_constant().value_or(0) * ir::dtype_bytes(buffer.dtype);
     }
-    if (count && *count * 4 + used > context_.local_limit) return "L5: the row is too long to be held";
+    if (count && *count * 4 + used > context_.local_limit)
+      return "L5: the row is too long to be held";
     if (!count && common_ == 0) return "L5: a value of unknown size outside of all loops";
     return {};
   }
@@ -195,7 +198,8 @@ class Holder {
     load.result = kernel_.new_scalar();
     cast.args = {load.result};
     Body& body = site.body();
-    body.insert(body.begin() + static_cast<long>(site.bodies.back().second) + 1, Statement{std::move(cast)});
+    body.insert(body.begin() + static_cast<long>(site.bodies.back().second) + 1,
+                Statement{std::move(cast)});
   }
 
   Group& group_;

@@ -30,7 +30,8 @@ IndexMap take_digit(const Dim& dim, std::vector<HostTerm>& terms, SymExpr& rest,
     if (!surely_le(*quotient * (terms[i].extent - SymExpr(1)), dim.extent - SymExpr(1))) {
       const auto inner = exact_quotient(dim.extent, *quotient);
       if (inner && exact_quotient(terms[i].extent, *inner)) {
-        IndexMap result = failed("loop " + terms[i].variable.str() + " runs over several dimensions");
+        IndexMap result =
+            failed("loop " + terms[i].variable.str() + " runs over several dimensions");
         result.split = {terms[i].variable, *inner};
         return result;
       }
@@ -38,18 +39,21 @@ IndexMap take_digit(const Dim& dim, std::vector<HostTerm>& terms, SymExpr& rest,
     }
     terms.erase(terms.begin() + static_cast<long>(i));
   }
-  if (const auto constant = rest.as_constant(); constant && *constant > 0 && dim.stride.is_constant()) {
+  if (const auto constant = rest.as_constant();
+      constant && *constant > 0 && dim.stride.is_constant()) {
     const std::int64_t whole = *constant / dim.stride.constant();
     digit += SymExpr(whole);
     largest += SymExpr(whole);
     rest = SymExpr(*constant - whole * dim.stride.constant());
-  } else if (const auto quotient = exact_quotient(rest, dim.stride); quotient && rest != SymExpr(0)) {
+  } else if (const auto quotient = exact_quotient(rest, dim.stride);
+             quotient && rest != SymExpr(0)) {
     if (!surely_le(SymExpr(0), *quotient)) return failed("negative offset");
     digit += *quotient;
     largest += *quotient;
     rest = SymExpr(0);
   }
-  if (!surely_le(largest, dim.extent - SymExpr(1))) return failed("index leaves the other's iterations");
+  if (!surely_le(largest, dim.extent - SymExpr(1)))
+    return failed("index leaves the other's iterations");
   IndexMap result;
   result.ok = true;
   return result;
@@ -60,7 +64,8 @@ IndexMap take_digit(const Dim& dim, std::vector<HostTerm>& terms, SymExpr& rest,
 std::optional<std::vector<Dim>> sorted_dims(std::vector<Dim> dims) {
   bool comparable = true;
   std::stable_sort(dims.begin(), dims.end(), [&](const Dim& a, const Dim& b) {
-    if (a.stride.is_constant() && b.stride.is_constant()) return a.stride.constant() > b.stride.constant();
+    if (a.stride.is_constant() && b.stride.is_constant())
+      return a.stride.constant() > b.stride.constant();
     if (surely_le(b.stride, a.stride)) return a.stride != b.stride;
     if (!surely_le(a.stride, b.stride)) comparable = false;
     return false;

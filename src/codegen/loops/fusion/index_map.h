@@ -4,8 +4,8 @@
 //   host:   for r in 64 { for c in 64 { ... %t[64*r + c] ... } }
 //   answer: i = 64*r + c
 //
-// The other way round (guest r, c; host i) the answer is not linear until the host's loop is split at 64: then
-// i = 64*i' + i'' and r = i', c = i''.
+// The other way round (guest r, c; host i) the answer is not linear until the host's loop is split
+// at 64: then i = 64*i' + i'' and r = i', c = i''.
 #pragma once
 
 #include <optional>
@@ -25,15 +25,19 @@ struct Dim {
 struct IndexMap {
   bool ok = false;
   std::vector<std::pair<Symbol, SymExpr>> values;  // per guest dim, linear in the host's variables
-  struct Split { Symbol variable; SymExpr inner; };
+  struct Split {
+    Symbol variable;
+    SymExpr inner;
+  };
   std::optional<Split> split;  // not ok, but would be after splitting this host loop so
   std::string why;             // when not ok
 };
 
-// Solves offset + sum(stride * variable) == target for the guest's variables, for every host iteration. `host` are
-// the loops that target may vary over (their strides are ignored). Every value stays below its dim's extent.
-// `in_bounds`: target is known to be one of the guest's sums (both sides index one whole value),
-// so that a single dim of stride 1 needs no proof, whatever the target is made of.
+// Solves offset + sum(stride * variable) == target for the guest's variables, for every host
+// iteration. `host` are the loops that target may vary over (their strides are ignored). Every
+// value stays below its dim's extent. `in_bounds`: target is known to be one of the guest's sums
+// (both sides index one whole value), so that a single dim of stride 1 needs no proof, whatever the
+// target is made of.
 IndexMap solve_index(std::vector<Dim> guest, const SymExpr& offset, const SymExpr& target,
                      const std::vector<Dim>& host, bool in_bounds = false);
 

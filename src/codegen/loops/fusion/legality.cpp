@@ -9,11 +9,13 @@ std::string check_order(const OrderWindow& window) {
   return "L1: another step between the two depends on the first and feeds the second";
 }
 
-std::string check_effects(bool has_checks, double from, double to, const std::vector<double>& barriers) {
+std::string check_effects(bool has_checks, double from, double to,
+                          const std::vector<double>& barriers) {
   if (!has_checks) return {};
   const auto [low, high] = std::minmax(from, to);
   for (double barrier : barriers) {
-    if (low < barrier && barrier < high) return "L2: a kernel with checks would cross a call with an effect";
+    if (low < barrier && barrier < high)
+      return "L2: a kernel with checks would cross a call with an effect";
   }
   return {};
 }

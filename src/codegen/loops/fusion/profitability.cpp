@@ -5,8 +5,9 @@
 namespace triptych::loops {
 namespace {
 
-// A value written and read back costs about 8 bytes of traffic an element, some 80 additions of a vector unit's
-// time from memory, 8 from a near cache: below that, computing again is the better deal.
+// A value written and read back costs about 8 bytes of traffic an element, some 80 additions of a
+// vector unit's time from memory, 8 from a near cache: below that, computing again is the better
+// deal.
 constexpr int kCheapOperations = 4;
 constexpr int kCheapLoads = 2;
 constexpr int kMaxInstructions = 400;  // of one kernel: compile time grows with it
@@ -90,7 +91,8 @@ std::string Profitability::too_large(const Group& a, const Group& b, std::size_t
   if (buffers > kMaxBuffers) return "too many buffers for one kernel";
   // Counting scalars ever made is an upper bound that costs nothing.
   if (a.kernel.num_scalars + b.kernel.num_scalars <= kMaxInstructions) return {};
-  if (count_instructions(a) + count_instructions(b) > kMaxInstructions) return "too many instructions for one kernel";
+  if (count_instructions(a) + count_instructions(b) > kMaxInstructions)
+    return "too many instructions for one kernel";
   return {};
 }
 

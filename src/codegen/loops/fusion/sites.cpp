@@ -40,20 +40,26 @@ std::vector<Dim> Site::loop_dims(const SymExpr& index) const {
 std::vector<Site> store_sites(Kernel& kernel, BufferId buffer) {
   std::vector<Site> out;
   Site around;
-  collect(kernel.body, around, [&](const Statement& s) {
-    const auto* store = std::get_if<Store>(&s.data);
-    return store != nullptr && store->buffer == buffer;
-  }, out);
+  collect(
+      kernel.body, around,
+      [&](const Statement& s) {
+        const auto* store = std::get_if<Store>(&s.data);
+        return store != nullptr && store->buffer == buffer;
+      },
+      out);
   return out;
 }
 
 std::vector<Site> load_sites(Kernel& kernel, BufferId buffer) {
   std::vector<Site> out;
   Site around;
-  collect(kernel.body, around, [&](const Statement& s) {
-    const auto* load = std::get_if<Instruction>(&s.data);
-    return load != nullptr && load->op == ScalarOp::kLoad && load->buffer == buffer;
-  }, out);
+  collect(
+      kernel.body, around,
+      [&](const Statement& s) {
+        const auto* load = std::get_if<Instruction>(&s.data);
+        return load != nullptr && load->op == ScalarOp::kLoad && load->buffer == buffer;
+      },
+      out);
   return out;
 }
 

@@ -24,18 +24,23 @@ std::optional<SymExpr> single_load_index(const Body& body, BufferId buffer) {
 class Epilogue {
  public:
   Epilogue(Group& host, const Group& guest, ValueId value, bool sibling, SpliceContext& context)
-      : host_(host), guest_(guest), value_(value), sibling_(sibling), context_(context),
+      : host_(host),
+        guest_(guest),
+        value_(value),
+        sibling_(sibling),
+        context_(context),
         nest_(outer_nest(guest.kernel)) {}
 
   Splice run() {
     if (std::string why = match_reader(); !why.empty()) return refused(std::move(why));
     std::vector<IndexMap> maps;
     if (std::string why = solve_sites(maps); !why.empty()) return refused(std::move(why));
-    // First on trial, so that a refusal leaves the host alone: everything that the guest loads of the host's
-    // results must be in scope behind each store.
+    // First on trial, so that a refusal leaves the host alone: everything that the guest loads of
+    // the host's results must be in scope behind each store.
     const std::vector<Site> sites = host_sites();
     for (std::size_t i = 0; i < sites.size(); ++i) {
-      if (std::string why = check_site(sites[i], maps[i]); !why.empty()) return refused(std::move(why));
+      if (std::string why = check_site(sites[i], maps[i]); !why.empty())
+        return refused(std::move(why));
     }
     // Innermost bodies first: appending to a body moves the loops in it.
     for (std::size_t i = sites.size(); i-- > 0;) {
@@ -54,14 +59,16 @@ class Epilogue {
     for (Site& site : load_sites(host_.kernel, buffer)) {
       const std::vector<Dim> dims = site.loop_dims(site.index());
       const bool every = dims.size() == site.loops.size() &&
-                         std::all_of(dims.begin(), dims.end(), [](const Dim& d) { return d.stride != SymExpr(0); });
+                         std::all_of(dims.begin(), dims.end(),
+                                     [](const Dim& d) { return d.stride != SymExpr(0); });
       if (every && iterations(dims) == iterations(dims_)) return {std::move(site)};
     }
     return {};
   }
 
   std::string match_reader() {
-    const auto index = sibling_ ? first_load_index() : single_load_index(*nest_.body, guest_.find(value_));
+    const auto index =
+        sibling_ ? first_load_index() : single_load_index(*nest_.body, guest_.find(value_));
     if (!index) return "L3: the value is read at several indices";
     std::vector<Symbol> variables;
     for (const Loop* loop : nest_.loops) variables.push_back(loop->variable);
@@ -96,9 +103,11 @@ class Epilogue {
       maps.clear();
       std::optional<IndexMap::Split> split;
       for (const Site& site : host_sites()) {
-        if (!extra_.empty() && inside_reduction(site)) return "L6: a loop would stand inside a reduction";
+        if (!extra_.empty() && inside_reduction(site))
+          return "L6: a loop would stand inside a reduction";
         std::vector<Dim> loops;
-        for (const Loop* loop : site.loops) loops.push_back({loop->variable, loop->extent, SymExpr()});
+        for (const Loop* loop : site.loops)
+          loops.push_back({loop->variable, loop->extent, SymExpr()});
         IndexMap map = solve_index(dims_, offset_, site.index(), loops, !sibling_);
         if (!map.ok && !map.split) return "L3: " + map.why;
         if (!map.ok) {

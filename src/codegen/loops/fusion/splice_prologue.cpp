@@ -14,7 +14,11 @@ constexpr int kMaxSplits = 6;
 class Prologue {
  public:
   Prologue(Group& host, const Group& guest, const PrologueOptions& options, SpliceContext& context)
-      : host_(host), guest_(guest), options_(options), context_(context), nest_(outer_nest(guest.kernel)) {}
+      : host_(host),
+        guest_(guest),
+        options_(options),
+        context_(context),
+        nest_(outer_nest(guest.kernel)) {}
 
   Splice run() {
     if (std::string why = find_stores(); !why.empty()) return refused(std::move(why));
@@ -23,9 +27,11 @@ class Prologue {
     insert_all();
     replace_scalars(host_.kernel, replacements_);
     for (ValueId value : held_) {
-      if (std::string why = hold_in_row(host_, value, context_); !why.empty()) return refused(std::move(why));
+      if (std::string why = hold_in_row(host_, value, context_); !why.empty())
+        return refused(std::move(why));
     }
-    if (std::string why = check_no_reload(host_.kernel); !why.empty()) return refused(std::move(why));
+    if (std::string why = check_no_reload(host_.kernel); !why.empty())
+      return refused(std::move(why));
     classify(host_);
     return {true, {}};
   }
@@ -57,7 +63,8 @@ class Prologue {
         dims.push_back({loop->variable, loop->extent, affine.coefficient(loop->variable)});
       }
       offsets_[value] = affine.rest;
-      if (std::string why = check_covers(dims, element_count(context_.graph, value)); !why.empty()) return why;
+      if (std::string why = check_covers(dims, element_count(context_.graph, value)); !why.empty())
+        return why;
     }
     return {};
   }
@@ -139,11 +146,13 @@ class Prologue {
   void insert_at(const Site& site, const Place& place, ScalarId result, bool with_stores) {
     Importer importer(host_, guest_, context_.names);
     for (const auto& [variable, value] : place.map.values) importer.map_variable(variable, value);
-    const std::set<ScalarId> needed = with_stores ? std::set<ScalarId>() : needed_for(stores_[place.value]->value);
+    const std::set<ScalarId> needed =
+        with_stores ? std::set<ScalarId>() : needed_for(stores_[place.value]->value);
     Body body;
     for (const Statement& statement : *nest_.body) {
       const auto* instruction = std::get_if<Instruction>(&statement.data);
-      const bool wanted = with_stores || (instruction != nullptr && needed.contains(instruction->result)) ||
+      const bool wanted = with_stores ||
+                          (instruction != nullptr && needed.contains(instruction->result)) ||
                           std::holds_alternative<Check>(statement.data);
       if (wanted) body.push_back(importer.import(statement));
     }
@@ -159,8 +168,8 @@ class Prologue {
     }
     target[position] = std::move(body.back());
     body.pop_back();
-    target.insert(target.begin() + static_cast<long>(position), std::make_move_iterator(body.begin()),
-                  std::make_move_iterator(body.end()));
+    target.insert(target.begin() + static_cast<long>(position),
+                  std::make_move_iterator(body.begin()), std::make_move_iterator(body.end()));
     std::erase_if(target, [&](const Statement& statement) {
       const auto* load = std::get_if<Instruction>(&statement.data);
       return load != nullptr && load->op == ScalarOp::kLoad && replacements_.contains(load->result);
@@ -198,7 +207,8 @@ class Prologue {
 
 }  // namespace
 
-Splice splice_prologue(Group& host, const Group& guest, const PrologueOptions& options, SpliceContext& context) {
+Splice splice_prologue(Group& host, const Group& guest, const PrologueOptions& options,
+                       SpliceContext& context) {
   return Prologue(host, guest, options, context).run();
 }
 

@@ -26,7 +26,11 @@ std::vector<Dim> plain_dims(const std::vector<Loop*>& loops) {
 class Rows {
  public:
   Rows(const Group& host, const Group& guest, ValueId shared, SpliceContext& context)
-      : host_(host), guest_(guest), shared_(shared), context_(context), nest_(outer_nest(guest.kernel)) {}
+      : host_(host),
+        guest_(guest),
+        shared_(shared),
+        context_(context),
+        nest_(outer_nest(guest.kernel)) {}
 
   Splice run() {
     std::string why = guest_.pointwise ? place_pointwise() : place_rows();
@@ -50,7 +54,8 @@ class Rows {
   // The host's outer loops, and the place whose index of the shared value names the row.
   std::optional<Site> host_site() {
     const BufferId buffer = host_.find(shared_);
-    auto sites = host_.writes(shared_) ? store_sites(host_.kernel, buffer) : load_sites(host_.kernel, buffer);
+    auto sites = host_.writes(shared_) ? store_sites(host_.kernel, buffer)
+                                       : load_sites(host_.kernel, buffer);
     if (sites.empty()) return std::nullopt;
     if (host_.writes(shared_) && sites.size() != 1) return std::nullopt;
     return sites[0];
@@ -95,9 +100,11 @@ class Rows {
       if (!site) return "L3: the value is stored in pieces";
       const std::size_t count = prefix();
       if (site->loops.size() < count) return "L3: the value is not stored in the rows";
-      const std::vector<Loop*> shared(site->loops.begin(), site->loops.begin() + static_cast<long>(count));
+      const std::vector<Loop*> shared(site->loops.begin(),
+                                      site->loops.begin() + static_cast<long>(count));
       std::map<Symbol, SymExpr> row_start;
-      for (std::size_t i = count; i < site->loops.size(); ++i) row_start[site->loops[i]->variable] = SymExpr(0);
+      for (std::size_t i = count; i < site->loops.size(); ++i)
+        row_start[site->loops[i]->variable] = SymExpr(0);
       if (iterations(plain_dims(shared)) != rows) return "L4: the numbers of rows differ";
       if (count == 0 && !small_enough()) return "L4: too much work for one row without parallelism";
       const SymExpr target = replaced(site->index(), row_start);
@@ -111,7 +118,8 @@ class Rows {
     return "L3: the loops do not divide into each other";
   }
 
-  // A pointwise kernel behind a row kernel: the loops around the store inside the row are run once more.
+  // A pointwise kernel behind a row kernel: the loops around the store inside the row are run once
+  // more.
   std::string place_pointwise() {
     const auto index = guest_index();
     if (!index || !host_.writes(shared_)) return "L3: the value is not stored here";
@@ -125,7 +133,8 @@ class Rows {
       if (stride == SymExpr(0)) return "L3: the value is broadcast";
       dims.push_back({loop->variable, loop->extent, stride});
     }
-    if (std::string why = check_covers(dims, element_count(context_.graph, shared_)); !why.empty()) return why;
+    if (std::string why = check_covers(dims, element_count(context_.graph, shared_)); !why.empty())
+      return why;
     std::map<Symbol, SymExpr> clones;
     for (int attempt = 0; attempt < kMaxSplits; ++attempt) {
       const auto site = host_site();
@@ -134,7 +143,8 @@ class Rows {
       if (site->loops.size() < count) return "L3: the value is not stored in the rows";
       if (count == 0 && !small_enough()) return "L4: too much work for one row without parallelism";
       if (attempt == 0) clone_inner(*site, count, clones);
-      std::vector<Dim> loops = plain_dims({site->loops.begin(), site->loops.begin() + static_cast<long>(count)});
+      std::vector<Dim> loops =
+          plain_dims({site->loops.begin(), site->loops.begin() + static_cast<long>(count)});
       for (const Loop& loop : around_) loops.push_back({loop.variable, loop.extent, SymExpr()});
       map_ = solve_index(dims, guest.rest, replaced(site->index(), clones), loops);
       if (map_.ok) return {};
@@ -168,7 +178,8 @@ class Rows {
       const Symbol whole = around_[i].variable;
       around_[i].variable = context_.names.loop();
       around_[i].extent = *outer_extent;
-      const SymExpr value = SymExpr::symbol(around_[i].variable) * inner.extent + SymExpr::symbol(inner.variable);
+      const SymExpr value =
+          SymExpr::symbol(around_[i].variable) * inner.extent + SymExpr::symbol(inner.variable);
       for (auto& [variable, clone] : clones) clone = replaced(clone, {{whole, value}});
       around_.insert(around_.begin() + static_cast<long>(i) + 1, std::move(inner));
       return true;

@@ -1,5 +1,5 @@
-// Batch normalization over channels (dim 1): in inference a pointwise affine map, in training statistics of each
-// channel's row first.
+// Batch normalization over channels (dim 1): in inference a pointwise affine map, in training
+// statistics of each channel's row first.
 #include <array>
 
 #include "codegen/loops/lowerings/families.h"
@@ -12,7 +12,8 @@ struct Channel {
   ScalarId mean, rstd;
 };
 
-// out = x * alpha + beta with alpha = weight * rstd, beta = bias - mean * alpha, as eager computes it.
+// out = x * alpha + beta with alpha = weight * rstd, beta = bias - mean * alpha, as eager computes
+// it.
 ScalarId normalize(LoweringContext& context, ScalarId x, const Channel& channel, const SymExpr& c) {
   Builder& builder = context.builder;
   const DType dtype = builder.dtype(x);
@@ -30,7 +31,8 @@ ScalarId normalize(LoweringContext& context, ScalarId x, const Channel& channel,
 }
 
 ScalarId rsqrt_shifted(Builder& builder, ScalarId variance, double eps) {
-  const ScalarId shifted = builder.binary(ScalarOp::kAdd, variance, builder.constant(builder.dtype(variance), eps));
+  const ScalarId shifted =
+      builder.binary(ScalarOp::kAdd, variance, builder.constant(builder.dtype(variance), eps));
   return builder.unary(ScalarOp::kRsqrt, shifted);
 }
 
@@ -53,8 +55,8 @@ bool all_empty(const LoweringContext& context) {
 }
 
 // running + momentum * (new - running), as eager: momentum * new + (1 - momentum) * running.
-void store_running(LoweringContext& context, std::size_t result, std::string_view name, ScalarId fresh,
-                   std::span<const SymExpr> at) {
+void store_running(LoweringContext& context, std::size_t result, std::string_view name,
+                   ScalarId fresh, std::span<const SymExpr> at) {
   if (!context.used(result)) return;
   Builder& builder = context.builder;
   const DType dtype = builder.dtype(fresh);
@@ -76,7 +78,9 @@ Status training(LoweringContext& context) {
   open_rows(builder, row);
   const SymExpr channel = row.outer[1];
   const std::array at = {channel};
-  const auto element = [&](std::span<const SymExpr> index) { return builder.load_as(input, index, compute); };
+  const auto element = [&](std::span<const SymExpr> index) {
+    return builder.load_as(input, index, compute);
+  };
   const Moments found = moments(builder, row, compute, element);
   const ScalarId count = count_scalar(builder, row.count(), compute);
   const ScalarId variance = builder.binary(ScalarOp::kDiv, found.squares, count);
@@ -87,11 +91,13 @@ Status training(LoweringContext& context) {
   store_running(context, 3, "running_mean", found.mean, at);
   if (context.used(4)) {
     const ScalarId less_one = builder.binary(ScalarOp::kSub, count, builder.constant(compute, 1));
-    store_running(context, 4, "running_var", builder.binary(ScalarOp::kDiv, found.squares, less_one), at);
+    store_running(context, 4, "running_var",
+                  builder.binary(ScalarOp::kDiv, found.squares, less_one), at);
   }
   if (!context.used(0)) return Unit{};
   const std::vector<SymExpr> index = open_pass(builder, row);
-  builder.store(context.result(0), index, normalize(context, element(index), {found.mean, rstd}, channel));
+  builder.store(context.result(0), index,
+                normalize(context, element(index), {found.mean, rstd}, channel));
   return Unit{};
 }
 

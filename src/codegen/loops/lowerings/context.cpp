@@ -22,7 +22,8 @@ bool LoweringContext::given(std::string_view name) const {
 std::optional<ValueId> LoweringContext::tensor(std::string_view name) const {
   const ir::Argument* found = find_arg(name);
   const ValueId* value = found != nullptr ? found->get_if<ValueId>() : nullptr;
-  if (value == nullptr || !std::holds_alternative<ir::TensorType>(graph.value(*value).type)) return std::nullopt;
+  if (value == nullptr || !std::holds_alternative<ir::TensorType>(graph.value(*value).type))
+    return std::nullopt;
   return *value;
 }
 
@@ -40,7 +41,8 @@ std::vector<ValueId> LoweringContext::tensor_list(std::string_view name) const {
 
 std::int64_t LoweringContext::integer(std::string_view name) const {
   const auto value = arg(name).as_sym_expr();
-  TRIPTYCH_CHECK(value && value->as_constant(), node.target->name + ": " + std::string(name) + " is an integer");
+  TRIPTYCH_CHECK(value && value->as_constant(),
+                 node.target->name + ": " + std::string(name) + " is an integer");
   return *value->as_constant();
 }
 
@@ -62,7 +64,8 @@ double LoweringContext::number(std::string_view name) const {
 std::vector<std::int64_t> LoweringContext::integers(std::string_view name) const {
   std::vector<std::int64_t> values;
   for (const SymExpr& size : sizes(name)) {
-    TRIPTYCH_CHECK(size.is_constant(), node.target->name + ": " + std::string(name) + " is constant");
+    TRIPTYCH_CHECK(size.is_constant(),
+                   node.target->name + ": " + std::string(name) + " is constant");
     values.push_back(size.constant());
   }
   return values;
@@ -73,14 +76,17 @@ std::vector<SymExpr> LoweringContext::sizes(std::string_view name) const {
   if (value.is_none()) return {};
   if (const auto single = value.as_sym_expr()) return {*single};
   const auto* list = value.get_if<ir::ArgumentList>();
-  TRIPTYCH_CHECK(list != nullptr, node.target->name + ": " + std::string(name) + " is a list of integers");
+  TRIPTYCH_CHECK(list != nullptr,
+                 node.target->name + ": " + std::string(name) + " is a list of integers");
   std::vector<SymExpr> sizes;
   for (const ir::Argument& item : list->items) {
     auto size = item.as_sym_expr();
     if (const auto* id = item.get_if<ValueId>()) {
-      if (const auto* scalar = std::get_if<ir::ScalarValueType>(&graph.value(*id).type)) size = scalar->expr;
+      if (const auto* scalar = std::get_if<ir::ScalarValueType>(&graph.value(*id).type))
+        size = scalar->expr;
     }
-    TRIPTYCH_CHECK(size.has_value(), node.target->name + ": " + std::string(name) + " holds integers");
+    TRIPTYCH_CHECK(size.has_value(),
+                   node.target->name + ": " + std::string(name) + " holds integers");
     sizes.push_back(*size);
   }
   return sizes;

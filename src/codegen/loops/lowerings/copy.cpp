@@ -67,7 +67,8 @@ Status lower_roll(LoweringContext& context) {
   std::vector<SymExpr> source = index;
   for (std::size_t i = 0; i < dims.size(); ++i) {
     const std::size_t d = wrap_dim(dims[i], type.sizes.size());
-    if (d < source.size() && !is_one(type.sizes[d])) source[d] = mod(source[d] - shifts[i], type.sizes[d]);
+    if (d < source.size() && !is_one(type.sizes[d]))
+      source[d] = mod(source[d] - shifts[i], type.sizes[d]);
   }
   builder.store(context.result(), index, builder.load(self, source));
   return Unit{};

@@ -7,12 +7,17 @@
 namespace triptych::loops {
 namespace {
 
-// A literal or symbolic number as a scalar of `dtype`; nullopt for what is no real number or does not fit.
-std::optional<ScalarId> literal(LoweringContext& context, const ir::Argument& argument, DType dtype) {
+// A literal or symbolic number as a scalar of `dtype`; nullopt for what is no real number or does
+// not fit.
+std::optional<ScalarId> literal(LoweringContext& context, const ir::Argument& argument,
+                                DType dtype) {
   Builder& builder = context.builder;
-  if (const auto* truth = argument.get_if<bool>()) return builder.constant_int(dtype, *truth ? 1 : 0);
-  if (const auto* integer = argument.get_if<std::int64_t>()) return builder.constant_int(dtype, *integer);
-  if (const auto* size = argument.get_if<SymExpr>()) return builder.cast(builder.index_value(*size), dtype);
+  if (const auto* truth = argument.get_if<bool>())
+    return builder.constant_int(dtype, *truth ? 1 : 0);
+  if (const auto* integer = argument.get_if<std::int64_t>())
+    return builder.constant_int(dtype, *integer);
+  if (const auto* size = argument.get_if<SymExpr>())
+    return builder.cast(builder.index_value(*size), dtype);
   if (const auto* id = argument.get_if<ValueId>()) {
     const auto* scalar = std::get_if<ir::ScalarValueType>(&context.graph.value(*id).type);
     if (scalar == nullptr || !scalar->expr) return std::nullopt;
@@ -45,13 +50,15 @@ Status lower_full(LoweringContext& context) {
   return Unit{};
 }
 
-// arange: start + i * step, in the accumulation type of eager (f64 for floats... see the numerics page).
+// arange: start + i * step, in the accumulation type of eager (f64 for floats... see the numerics
+// page).
 Status lower_arange(LoweringContext& context) {
   Builder& builder = context.builder;
   const DType dtype = context.result_type().dtype;
   const DType compute = ir::is_floating(dtype) ? DType::kF64 : DType::kI64;
   const std::vector<SymExpr> index = builder.open_loops(context.result_type().sizes);
-  const auto number = [&](std::string_view name, std::int64_t otherwise) -> std::optional<ScalarId> {
+  const auto number = [&](std::string_view name,
+                          std::int64_t otherwise) -> std::optional<ScalarId> {
     if (!context.given(name)) return builder.constant_int(compute, otherwise);
     return literal(context, context.arg(name), compute);
   };
@@ -78,7 +85,8 @@ Status lower_triangle(LoweringContext& context) {
   const ScalarId keep = builder.binary(lower ? ScalarOp::kLe : ScalarOp::kGe, above, diagonal);
   const DType compute = arithmetic_dtype(dtype);
   const ScalarId value = builder.load_as(self, index, compute);
-  builder.store(context.result(), index, builder.select(keep, value, builder.constant_int(compute, 0)));
+  builder.store(context.result(), index,
+                builder.select(keep, value, builder.constant_int(compute, 0)));
   return Unit{};
 }
 

@@ -1,4 +1,5 @@
-// Reads at places that an index tensor names. Every index is checked before use; eager raises IndexError.
+// Reads at places that an index tensor names. Every index is checked before use; eager raises
+// IndexError.
 #include <array>
 
 #include "codegen/loops/lowerings/families.h"
@@ -17,8 +18,9 @@ SymExpr checked_index(Builder& builder, ScalarId raw, const SymExpr& size, bool 
     const ScalarId negative = builder.binary(ScalarOp::kLt, index, zero);
     index = builder.select(negative, builder.binary(ScalarOp::kAdd, index, bound), index);
   }
-  const ScalarId inside = builder.binary(ScalarOp::kLogicalAnd, builder.binary(ScalarOp::kGe, index, zero),
-                                         builder.binary(ScalarOp::kLt, index, bound));
+  const ScalarId inside =
+      builder.binary(ScalarOp::kLogicalAnd, builder.binary(ScalarOp::kGe, index, zero),
+                     builder.binary(ScalarOp::kLt, index, bound));
   builder.check(inside, Check::Code::kIndexOutOfRange);
   return builder.index_symbol(index);
 }
@@ -29,11 +31,13 @@ SymExpr checked_index(Builder& builder, ScalarId raw, const SymExpr& size, bool 
 Status lower_embedding(LoweringContext& context) {
   const ValueId weight = context.tensor_arg("weight");
   const ValueId indices = context.tensor_arg("indices");
-  if (!is_index_dtype(context.type(indices).dtype)) return not_lowered("indices that are no integers");
+  if (!is_index_dtype(context.type(indices).dtype))
+    return not_lowered("indices that are no integers");
   Builder& builder = context.builder;
   const std::vector<SymExpr> index = builder.open_loops(context.result_type().sizes);
   const ScalarId raw = builder.load(indices, std::span(index).first(index.size() - 1));
-  const std::array at = {checked_index(builder, raw, context.type(weight).sizes[0], false), index.back()};
+  const std::array at = {checked_index(builder, raw, context.type(weight).sizes[0], false),
+                         index.back()};
   builder.store(context.result(), index, builder.load(weight, at));
   return Unit{};
 }
@@ -42,14 +46,17 @@ Status lower_embedding(LoweringContext& context) {
 Status lower_index_select(LoweringContext& context) {
   const ValueId self = context.tensor_arg("self");
   const ValueId positions = context.tensor_arg("index");
-  if (!is_index_dtype(context.type(positions).dtype)) return not_lowered("an index that is no integer");
+  if (!is_index_dtype(context.type(positions).dtype))
+    return not_lowered("an index that is no integer");
   if (context.rank(self) == 0) return not_lowered("index_select of a 0-d tensor");
   Builder& builder = context.builder;
   const std::size_t dim = wrap_dim(context.integer("dim"), context.rank(self));
   std::vector<SymExpr> index = builder.open_loops(context.result_type().sizes);
-  const std::span<const SymExpr> at = std::span<const SymExpr>(index).subspan(dim, context.rank(positions));
+  const std::span<const SymExpr> at =
+      std::span<const SymExpr>(index).subspan(dim, context.rank(positions));
   std::vector<SymExpr> source = index;
-  source[dim] = checked_index(builder, builder.load(positions, at), context.type(self).sizes[dim], false);
+  source[dim] =
+      checked_index(builder, builder.load(positions, at), context.type(self).sizes[dim], false);
   builder.store(context.result(), index, builder.load(self, source));
   return Unit{};
 }
@@ -58,7 +65,8 @@ Status lower_index_select(LoweringContext& context) {
 Status lower_gather(LoweringContext& context) {
   const ValueId self = context.tensor_arg("self");
   const ValueId positions = context.tensor_arg("index");
-  if (!is_index_dtype(context.type(positions).dtype)) return not_lowered("an index that is no integer");
+  if (!is_index_dtype(context.type(positions).dtype))
+    return not_lowered("an index that is no integer");
   if (context.rank(self) != context.rank(positions) || context.rank(self) == 0) {
     return not_lowered("gather of a 0-d tensor");
   }
@@ -66,13 +74,14 @@ Status lower_gather(LoweringContext& context) {
   const std::size_t dim = wrap_dim(context.integer("dim"), context.rank(self));
   const std::vector<SymExpr> index = builder.open_loops(context.result_type().sizes);
   std::vector<SymExpr> source = index;
-  source[dim] = checked_index(builder, builder.load(positions, index), context.type(self).sizes[dim], false);
+  source[dim] =
+      checked_index(builder, builder.load(positions, index), context.type(self).sizes[dim], false);
   builder.store(context.result(), index, builder.load(self, source));
   return Unit{};
 }
 
-// Advanced indexing: the broadcast index dims stand where the first indexed dim stood when the indexed dims are
-// neighbours, else in front.
+// Advanced indexing: the broadcast index dims stand where the first indexed dim stood when the
+// indexed dims are neighbours, else in front.
 Status lower_index(LoweringContext& context) {
   const ValueId self = context.tensor_arg("self");
   const auto& list = context.arg("indices").get<ir::ArgumentList>().items;
@@ -81,7 +90,8 @@ Status lower_index(LoweringContext& context) {
   for (std::size_t d = 0; d < list.size(); ++d) {
     const auto* value = list[d].get_if<ValueId>();
     if (value == nullptr) continue;
-    if (!is_index_dtype(context.type(*value).dtype)) return not_lowered("a mask as index: the result's size is data");
+    if (!is_index_dtype(context.type(*value).dtype))
+      return not_lowered("a mask as index: the result's size is data");
     broadcast_rank = std::max(broadcast_rank, context.rank(*value));
     first = std::min(first, d);
     last = d;

@@ -1,5 +1,5 @@
-// Results put together from ranges of one dim, each range read from its own tensor: one loop per range under
-// common loops over the dims before.
+// Results put together from ranges of one dim, each range read from its own tensor: one loop per
+// range under common loops over the dims before.
 #include <algorithm>
 
 #include "codegen/loops/lowerings/families.h"
@@ -42,7 +42,8 @@ void store_ranges(LoweringContext& context, std::size_t dim, std::span<const Ran
 }  // namespace
 
 Status lower_cat(LoweringContext& context) {
-  if (context.tensor_list("tensors").size() > kMostRanges) return not_lowered("cat of many tensors");
+  if (context.tensor_list("tensors").size() > kMostRanges)
+    return not_lowered("cat of many tensors");
   const std::size_t rank = context.result_type().sizes.size();
   const std::size_t dim = wrap_dim(context.integer("dim"), rank);
   std::vector<Range> ranges;
@@ -53,18 +54,23 @@ Status lower_cat(LoweringContext& context) {
     ranges.push_back({.begin = begin, .length = sizes[dim], .source = tensor});
     begin += sizes[dim];
   }
-  if (element_extent(context.result_type()).as_constant() == 0) return not_lowered("cat of nothing");
+  if (element_extent(context.result_type()).as_constant() == 0)
+    return not_lowered("cat of nothing");
   store_ranges(context, dim, ranges);
   return Unit{};
 }
 
 Status lower_stack(LoweringContext& context) {
-  if (context.tensor_list("tensors").size() > kMostRanges) return not_lowered("stack of many tensors");
+  if (context.tensor_list("tensors").size() > kMostRanges)
+    return not_lowered("stack of many tensors");
   const std::size_t dim = wrap_dim(context.integer("dim"), context.result_type().sizes.size());
-  if (element_extent(context.result_type()).as_constant() == 0) return not_lowered("stack of nothing");
+  if (element_extent(context.result_type()).as_constant() == 0)
+    return not_lowered("stack of nothing");
   std::vector<Range> ranges;
   for (const ValueId tensor : context.tensor_list("tensors")) {
-    ranges.push_back({.begin = SymExpr(static_cast<std::int64_t>(ranges.size())), .length = 1, .source = tensor,
+    ranges.push_back({.begin = SymExpr(static_cast<std::int64_t>(ranges.size())),
+                      .length = 1,
+                      .source = tensor,
                       .drops_dim = true});
   }
   store_ranges(context, dim, ranges);
@@ -74,13 +80,16 @@ Status lower_stack(LoweringContext& context) {
 namespace {
 
 // self with [begin, begin + length) along dim read from src.
-Status scatter(LoweringContext& context, std::size_t dim, const SymExpr& begin, const SymExpr& length,
-               bool drops_dim) {
+Status scatter(LoweringContext& context, std::size_t dim, const SymExpr& begin,
+               const SymExpr& length, bool drops_dim) {
   const ValueId self = context.tensor_arg("self");
   const SymExpr end = begin + length;
   const std::vector<Range> ranges = {
       {.begin = 0, .length = begin, .source = self},
-      {.begin = begin, .length = length, .source = context.tensor_arg("src"), .drops_dim = drops_dim},
+      {.begin = begin,
+       .length = length,
+       .source = context.tensor_arg("src"),
+       .drops_dim = drops_dim},
       {.begin = end, .length = context.type(self).sizes[dim] - end, .source = self, .start = end}};
   store_ranges(context, dim, ranges);
   return Unit{};
@@ -101,7 +110,8 @@ Status lower_select_scatter(LoweringContext& context) {
 Status lower_slice_scatter(LoweringContext& context) {
   const ValueId self = context.tensor_arg("self");
   const std::size_t dim = wrap_dim(context.integer("dim"), context.rank(self));
-  if (context.sizes("step").at(0).as_constant() != 1) return not_lowered("slice_scatter with a step");
+  if (context.sizes("step").at(0).as_constant() != 1)
+    return not_lowered("slice_scatter with a step");
   const SymExpr& size = context.type(self).sizes[dim];
   SymExpr begin(0);
   if (context.given("start")) {

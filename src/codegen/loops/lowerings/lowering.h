@@ -1,4 +1,5 @@
-// A lowering turns one node into a kernel (through `builder`) or views. The op table names each op's lowering.
+// A lowering turns one node into a kernel (through `builder`) or views. The op table names each
+// op's lowering.
 #pragma once
 
 #include <optional>
@@ -14,7 +15,8 @@ namespace triptych::loops {
 class LoweringContext {
  public:
   LoweringContext(const ir::Graph& graph, const ir::Node& node, const ViewRoots& roots,
-                  const std::vector<std::uint32_t>& uses, const LowerOptions& options, Builder& builder)
+                  const std::vector<std::uint32_t>& uses, const LowerOptions& options,
+                  Builder& builder)
       : graph(graph), node(node), roots(roots), options(options), builder(builder), uses_(uses) {}
 
   const ir::Graph& graph;
@@ -26,16 +28,18 @@ class LoweringContext {
   bool views_stay_inside = true;  // every element of the views is one of their base
 
   // Arguments by schema name.
-  const ir::Argument* find_arg(std::string_view name) const;  // nullptr when the schema has no such argument
+  const ir::Argument* find_arg(
+      std::string_view name) const;  // nullptr when the schema has no such argument
   const ir::Argument& arg(std::string_view name) const;
-  bool given(std::string_view name) const;                    // present and not None
+  bool given(std::string_view name) const;                     // present and not None
   std::optional<ValueId> tensor(std::string_view name) const;  // nullopt: None
-  ValueId tensor_arg(std::string_view name) const;            // must be a tensor
+  ValueId tensor_arg(std::string_view name) const;             // must be a tensor
   std::vector<ValueId> tensor_list(std::string_view name) const;
-  std::int64_t integer(std::string_view name) const;          // a constant integer
+  std::int64_t integer(std::string_view name) const;  // a constant integer
   bool boolean(std::string_view name) const;
-  double number(std::string_view name) const;                 // bool, int or float
-  std::vector<std::int64_t> integers(std::string_view name) const;  // an int is a list of one; None is empty
+  double number(std::string_view name) const;  // bool, int or float
+  std::vector<std::int64_t> integers(
+      std::string_view name) const;  // an int is a list of one; None is empty
   std::vector<SymExpr> sizes(std::string_view name) const;
   std::optional<std::string_view> string(std::string_view name) const;
 
@@ -43,7 +47,9 @@ class LoweringContext {
   ValueId result(std::size_t i = 0) const { return node.results.at(i); }
   const ir::TensorType& result_type(std::size_t i = 0) const { return type(result(i)); }
   // Results that nothing reads are not computed.
-  bool used(std::size_t i) const { return i < node.results.size() && uses_[node.results[i].value] > 0; }
+  bool used(std::size_t i) const {
+    return i < node.results.size() && uses_[node.results[i].value] > 0;
+  }
   std::size_t rank(ValueId value) const { return type(value).sizes.size(); }
 
  private:
@@ -56,9 +62,11 @@ using Lowering = Status (*)(LoweringContext&);
 Lowering find_lowering(std::string_view name);
 
 // A pointwise op: loops over the result in logical order around one expression.
-Status lower_expression(LoweringContext& context, const Expression& expression, std::string_view dtype_rule);
+Status lower_expression(LoweringContext& context, const Expression& expression,
+                        std::string_view dtype_rule);
 
-// The scalar of `expression` at one index of the result. `storage` is the dtype that eager would compute in.
+// The scalar of `expression` at one index of the result. `storage` is the dtype that eager would
+// compute in.
 Result<ScalarId> emit_expression(LoweringContext& context, const Expression& expression,
                                  std::span<const SymExpr> index, DType storage);
 
@@ -68,7 +76,8 @@ DType promoted_dtype(const LoweringContext& context);
 // A dim in [-rank, rank) made non-negative; rank 0 counts as 1.
 std::size_t wrap_dim(std::int64_t dim, std::size_t rank);
 
-// The error of a case that a lowering does not cover: the node stays an external call for this reason.
+// The error of a case that a lowering does not cover: the node stays an external call for this
+// reason.
 Error not_lowered(std::string message);
 
 }  // namespace triptych::loops

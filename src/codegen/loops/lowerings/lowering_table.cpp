@@ -72,8 +72,9 @@ static_assert(sorted(), "found by binary search");
 }  // namespace
 
 Lowering find_lowering(std::string_view name) {
-  const auto found = std::lower_bound(kEntries.begin(), kEntries.end(), name,
-                                      [](const Entry& entry, std::string_view key) { return entry.name < key; });
+  const auto found =
+      std::lower_bound(kEntries.begin(), kEntries.end(), name,
+                       [](const Entry& entry, std::string_view key) { return entry.name < key; });
   return found != kEntries.end() && found->name == name ? found->lowering : nullptr;
 }
 

@@ -6,9 +6,11 @@ namespace triptych::loops {
 namespace {
 
 // 1 / sqrt(squares / count + eps)
-ScalarId reciprocal_deviation(Builder& builder, ScalarId squares, const SymExpr& count, double eps) {
+ScalarId reciprocal_deviation(Builder& builder, ScalarId squares, const SymExpr& count,
+                              double eps) {
   const DType dtype = builder.dtype(squares);
-  const ScalarId variance = builder.binary(ScalarOp::kDiv, squares, count_scalar(builder, count, dtype));
+  const ScalarId variance =
+      builder.binary(ScalarOp::kDiv, squares, count_scalar(builder, count, dtype));
   const ScalarId shifted = builder.binary(ScalarOp::kAdd, variance, builder.constant(dtype, eps));
   return builder.unary(ScalarOp::kRsqrt, shifted);
 }
@@ -48,9 +50,12 @@ Status lower_layer_norm(LoweringContext& context) {
   const std::size_t normalized = context.sizes("normalized_shape").size();
   Row row = normalized_row(context, input);
   open_rows(builder, row);
-  const auto element = [&](std::span<const SymExpr> index) { return builder.load_as(input, index, compute); };
+  const auto element = [&](std::span<const SymExpr> index) {
+    return builder.load_as(input, index, compute);
+  };
   const Moments found = moments(builder, row, compute, element);
-  const ScalarId rstd = reciprocal_deviation(builder, found.squares, row.count(), context.number("eps"));
+  const ScalarId rstd =
+      reciprocal_deviation(builder, found.squares, row.count(), context.number("eps"));
   if (context.used(1)) builder.store(context.result(1), row.result_index(), found.mean);
   if (context.used(2)) builder.store(context.result(2), row.result_index(), rstd);
   if (!context.used(0)) return Unit{};
@@ -65,15 +70,19 @@ Status lower_rms_norm(LoweringContext& context) {
   const ValueId input = context.tensor_arg("input");
   Builder& builder = context.builder;
   const DType compute = arithmetic_dtype(context.type(input).dtype);
-  const double epsilon = compute == DType::kF64 ? 0x1p-52 : 0x1p-23;  // of the dtype that eager computes in
+  const double epsilon =
+      compute == DType::kF64 ? 0x1p-52 : 0x1p-23;  // of the dtype that eager computes in
   const std::size_t normalized = context.sizes("normalized_shape").size();
   Row row = normalized_row(context, input);
   open_rows(builder, row);
-  const auto element = [&](std::span<const SymExpr> index) { return builder.load_as(input, index, compute); };
-  const ScalarId squares = reduce_pass(builder, row, ReduceOp::kSum, [&](std::span<const SymExpr> index) {
-    const ScalarId value = element(index);
-    return builder.binary(ScalarOp::kMul, value, value);
-  });
+  const auto element = [&](std::span<const SymExpr> index) {
+    return builder.load_as(input, index, compute);
+  };
+  const ScalarId squares =
+      reduce_pass(builder, row, ReduceOp::kSum, [&](std::span<const SymExpr> index) {
+        const ScalarId value = element(index);
+        return builder.binary(ScalarOp::kMul, value, value);
+      });
   const double eps = context.given("eps") ? context.number("eps") : epsilon;
   const ScalarId rstd = reciprocal_deviation(builder, squares, row.count(), eps);
   if (context.used(1)) builder.store(context.result(1), row.result_index(), rstd);
@@ -108,7 +117,8 @@ Status lower_group_norm(LoweringContext& context) {
     return builder.load_as(input, input_index(index), compute);
   };
   const Moments found = moments(builder, row, compute, element);
-  const ScalarId rstd = reciprocal_deviation(builder, found.squares, row.count(), context.number("eps"));
+  const ScalarId rstd =
+      reciprocal_deviation(builder, found.squares, row.count(), context.number("eps"));
   const std::array at = {row.outer[0], row.outer[1]};
   if (context.used(1)) builder.store(context.result(1), at, found.mean);
   if (context.used(2)) builder.store(context.result(2), at, rstd);

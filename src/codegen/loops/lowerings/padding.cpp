@@ -1,4 +1,5 @@
-// Padding of the last dims. `pad` lists (before, after) from the last dim backwards; negative numbers crop.
+// Padding of the last dims. `pad` lists (before, after) from the last dim backwards; negative
+// numbers crop.
 #include "codegen/loops/lowerings/families.h"
 
 namespace triptych::loops {
@@ -75,7 +76,8 @@ class ConstantPad {
     std::vector<SymExpr> index = index_;
     index.push_back(begin + builder_.open_loop(length));
     for (std::size_t e = d + 1; e < pads_.size(); ++e) index.push_back(builder_.open_loop(size(e)));
-    builder_.store(context_.result(), index, builder_.constant(context_.result_type().dtype, number_));
+    builder_.store(context_.result(), index,
+                   builder_.constant(context_.result_type().dtype, number_));
     builder_.close_loops(builder_.open_count() - open);
   }
 
@@ -88,7 +90,9 @@ class ConstantPad {
 };
 
 // max(0, min(size - 1, i))
-SymExpr clamped(const SymExpr& i, const SymExpr& size) { return max(SymExpr(0), min(size - SymExpr(1), i)); }
+SymExpr clamped(const SymExpr& i, const SymExpr& size) {
+  return max(SymExpr(0), min(size - SymExpr(1), i));
+}
 SymExpr absolute(const SymExpr& e) { return max(e, -e); }
 
 template <class Source>
@@ -111,7 +115,8 @@ Status pad_by_index(LoweringContext& context, const Source& source_of) {
 Status lower_constant_pad(LoweringContext& context) {
   std::vector<Pad> pads = pads_of(context, "pad");
   for (const Pad& pad : pads) {
-    if (!pad.before.is_constant() || !pad.after.is_constant()) return not_lowered("symbolic padding");
+    if (!pad.before.is_constant() || !pad.after.is_constant())
+      return not_lowered("symbolic padding");
   }
   return ConstantPad(context, context.tensor_arg("self"), std::move(pads)).run();
 }

@@ -16,7 +16,8 @@ bool is_literal(const Operand& operand) { return !std::holds_alternative<ScalarI
 
 std::optional<double> as_number(const Operand& operand) {
   if (const auto* truth = std::get_if<bool>(&operand)) return *truth ? 1 : 0;
-  if (const auto* integer = std::get_if<std::int64_t>(&operand)) return static_cast<double>(*integer);
+  if (const auto* integer = std::get_if<std::int64_t>(&operand))
+    return static_cast<double>(*integer);
   if (const auto* number = std::get_if<double>(&operand)) return *number;
   return std::nullopt;
 }
@@ -30,7 +31,9 @@ std::optional<std::int64_t> as_integer(const Operand& operand) {
 std::int64_t wrapping(ScalarOp op, std::int64_t a, std::int64_t b) {
   const auto x = static_cast<std::uint64_t>(a);
   const auto y = static_cast<std::uint64_t>(b);
-  return static_cast<std::int64_t>(op == ScalarOp::kAdd ? x + y : op == ScalarOp::kSub ? x - y : x * y);
+  return static_cast<std::int64_t>(op == ScalarOp::kAdd   ? x + y
+                                   : op == ScalarOp::kSub ? x - y
+                                                          : x * y);
 }
 
 std::optional<Operand> fold_arithmetic(ScalarOp op, const Operand& left, const Operand& right) {
@@ -46,24 +49,34 @@ std::optional<Operand> fold_arithmetic(ScalarOp op, const Operand& left, const O
       return x && y ? Operand(wrapping(op, *x, *y)) : Operand(*a - *b);
     case ScalarOp::kMul:
       return x && y ? Operand(wrapping(op, *x, *y)) : Operand(*a * *b);
-    case ScalarOp::kDiv: return Operand(*a / *b);
-    case ScalarOp::kEq: return Operand(*a == *b);
-    case ScalarOp::kNe: return Operand(*a != *b);
-    case ScalarOp::kLt: return Operand(*a < *b);
-    case ScalarOp::kLe: return Operand(*a <= *b);
-    case ScalarOp::kGt: return Operand(*a > *b);
-    case ScalarOp::kGe: return Operand(*a >= *b);
-    default: return std::nullopt;
+    case ScalarOp::kDiv:
+      return Operand(*a / *b);
+    case ScalarOp::kEq:
+      return Operand(*a == *b);
+    case ScalarOp::kNe:
+      return Operand(*a != *b);
+    case ScalarOp::kLt:
+      return Operand(*a < *b);
+    case ScalarOp::kLe:
+      return Operand(*a <= *b);
+    case ScalarOp::kGt:
+      return Operand(*a > *b);
+    case ScalarOp::kGe:
+      return Operand(*a >= *b);
+    default:
+      return std::nullopt;
   }
 }
 
-// op over literals only, where it is one of the operations that conditions and coefficients are made of.
+// op over literals only, where it is one of the operations that conditions and coefficients are
+// made of.
 std::optional<Operand> fold(ScalarOp op, std::span<const Operand> args) {
   for (const Operand& arg : args) {
     if (!is_literal(arg)) return std::nullopt;
   }
   if (op == ScalarOp::kEq || op == ScalarOp::kNe) {
-    const bool names = std::holds_alternative<std::string>(args[0]) || std::holds_alternative<std::string>(args[1]);
+    const bool names = std::holds_alternative<std::string>(args[0]) ||
+                       std::holds_alternative<std::string>(args[1]);
     if (names) return Operand((args[0] == args[1]) == (op == ScalarOp::kEq));
   }
   if (op == ScalarOp::kNeg) {
@@ -94,17 +107,26 @@ bool is_integer_division(ScalarOp op) {
 // The largest finite value of a floating dtype.
 double largest_finite(DType dtype) {
   switch (dtype) {
-    case DType::kF16: return 65504.0;
-    case DType::kBF16: return 0x1.fep127;
-    case DType::kF32: return 0x1.fffffep127;
-    default: return 0x1.fffffffffffffp1023;
+    case DType::kF16:
+      return 65504.0;
+    case DType::kBF16:
+      return 0x1.fep127;
+    case DType::kF32:
+      return 0x1.fffffep127;
+    default:
+      return 0x1.fffffffffffffp1023;
   }
 }
 
 class Emitter {
  public:
-  Emitter(LoweringContext& context, const Expression& expression, std::span<const SymExpr> index, DType storage)
-      : context_(context), builder_(context.builder), expression_(expression), index_(index), storage_(storage),
+  Emitter(LoweringContext& context, const Expression& expression, std::span<const SymExpr> index,
+          DType storage)
+      : context_(context),
+        builder_(context.builder),
+        expression_(expression),
+        index_(index),
+        storage_(storage),
         compute_(arithmetic_dtype(storage)) {}
 
   Result<ScalarId> run() {
@@ -117,13 +139,20 @@ class Emitter {
   Result<Operand> evaluate(int at) {
     const ExpressionNode& node = expression_.nodes[static_cast<std::size_t>(at)];
     switch (node.kind) {
-      case Kind::kInt: return Operand(node.integer);
-      case Kind::kFloat: return Operand(node.number);
-      case Kind::kString: return Operand(node.text);
-      case Kind::kGiven: return Operand(context_.given(node.text));
-      case Kind::kName: return name(node.text);
-      case Kind::kConditional: return conditional(node);
-      case Kind::kOp: return operation(node);
+      case Kind::kInt:
+        return Operand(node.integer);
+      case Kind::kFloat:
+        return Operand(node.number);
+      case Kind::kString:
+        return Operand(node.text);
+      case Kind::kGiven:
+        return Operand(context_.given(node.text));
+      case Kind::kName:
+        return name(node.text);
+      case Kind::kConditional:
+        return conditional(node);
+      case Kind::kOp:
+        return operation(node);
     }
     TRIPTYCH_UNREACHABLE("expression node kind");
   }
@@ -131,7 +160,8 @@ class Emitter {
   Result<Operand> conditional(const ExpressionNode& node) {
     TRIPTYCH_TRY(const Operand condition, evaluate(node.args[0]));
     const auto* truth = std::get_if<bool>(&condition);
-    if (truth == nullptr) return not_lowered("a condition of the expression is not known while lowering");
+    if (truth == nullptr)
+      return not_lowered("a condition of the expression is not known while lowering");
     return evaluate(*truth ? node.args[1] : node.args[2]);
   }
 
@@ -171,9 +201,10 @@ class Emitter {
     const auto* tensor = std::get_if<ir::TensorType>(&type);
     if (tensor == nullptr) return not_lowered("an operand is no tensor");
     const ScalarId loaded = builder_.load(value, broadcast_index(index_, *tensor));
-    // Eager converts to the common dtype before computing: an i64 tensor beside a bf16 one is rounded to bf16.
-    const bool rounded = compute_ != storage_ && tensor->dtype != storage_ && tensor->dtype != DType::kBool &&
-                         !tensor->sizes.empty();
+    // Eager converts to the common dtype before computing: an i64 tensor beside a bf16 one is
+    // rounded to bf16.
+    const bool rounded = compute_ != storage_ && tensor->dtype != storage_ &&
+                         tensor->dtype != DType::kBool && !tensor->sizes.empty();
     return Operand(rounded ? builder_.cast(builder_.cast(loaded, storage_), compute_) : loaded);
   }
 
@@ -186,12 +217,13 @@ class Emitter {
     const auto number = as_number(operand);
     if (!number) return not_lowered("an operand of the expression is not given");
     const bool fits = *number >= -0x1p63 && *number < 0x1p63;
-    if (ir::is_integral(dtype, false) && !fits) return not_lowered("a number does not fit the integer dtype");
+    if (ir::is_integral(dtype, false) && !fits)
+      return not_lowered("a number does not fit the integer dtype");
     return builder_.constant(dtype, *number);
   }
 
-  // Numbers in comparisons and remainders are rounded to the tensors' dtype first, as eager does: x > 0.1 in bf16
-  // compares with bf16(0.1).
+  // Numbers in comparisons and remainders are rounded to the tensors' dtype first, as eager does: x
+  // > 0.1 in bf16 compares with bf16(0.1).
   Result<ScalarId> rounded_literal(const Operand& operand) {
     if (is_literal(operand) && compute_ != storage_) {
       TRIPTYCH_TRY(const ScalarId rounded, converted(operand, storage_));
@@ -215,7 +247,8 @@ class Emitter {
   }
 
   bool is_truth(const Operand& operand) const {
-    if (const auto* scalar = std::get_if<ScalarId>(&operand)) return builder_.dtype(*scalar) == DType::kBool;
+    if (const auto* scalar = std::get_if<ScalarId>(&operand))
+      return builder_.dtype(*scalar) == DType::kBool;
     return std::holds_alternative<bool>(operand);
   }
 
@@ -269,7 +302,8 @@ class Emitter {
         builder_.check(builder_.binary(ScalarOp::kNe, ids[1], zero), Check::Code::kDivisionByZero);
       }
     } else if (op == ScalarOp::kBitAnd || op == ScalarOp::kBitOr || op == ScalarOp::kBitXor ||
-               op == ScalarOp::kBitNot || op == ScalarOp::kShiftLeft || op == ScalarOp::kShiftRight) {
+               op == ScalarOp::kBitNot || op == ScalarOp::kShiftLeft ||
+               op == ScalarOp::kShiftRight) {
       return not_lowered(std::string(info(op).name) + " of floats");
     }
     const DType dtype = info(op).bool_result ? DType::kBool : compute_;
@@ -287,25 +321,33 @@ class Emitter {
     return Operand(builder_.binary(ScalarOp::kLt, scalar, builder_.constant_int(compute_, 0)));
   }
 
-  // Arithmetic of bools as eager has it: + is or, * is and; what eager refuses stays external, where it raises.
+  // Arithmetic of bools as eager has it: + is or, * is and; what eager refuses stays external,
+  // where it raises.
   Result<Operand> bool_arithmetic(ScalarOp op, std::span<const ScalarId> ids) {
     switch (op) {
       case ScalarOp::kAdd:
       case ScalarOp::kMax:
       case ScalarOp::kFmax:
-      case ScalarOp::kBitOr: return Operand(builder_.binary(ScalarOp::kLogicalOr, ids[0], ids[1]));
+      case ScalarOp::kBitOr:
+        return Operand(builder_.binary(ScalarOp::kLogicalOr, ids[0], ids[1]));
       case ScalarOp::kMul:
       case ScalarOp::kMin:
       case ScalarOp::kFmin:
-      case ScalarOp::kBitAnd: return Operand(builder_.binary(ScalarOp::kLogicalAnd, ids[0], ids[1]));
-      case ScalarOp::kBitXor: return Operand(builder_.binary(ScalarOp::kLogicalXor, ids[0], ids[1]));
-      case ScalarOp::kBitNot: return Operand(builder_.unary(ScalarOp::kLogicalNot, ids[0]));
+      case ScalarOp::kBitAnd:
+        return Operand(builder_.binary(ScalarOp::kLogicalAnd, ids[0], ids[1]));
+      case ScalarOp::kBitXor:
+        return Operand(builder_.binary(ScalarOp::kLogicalXor, ids[0], ids[1]));
+      case ScalarOp::kBitNot:
+        return Operand(builder_.unary(ScalarOp::kLogicalNot, ids[0]));
       case ScalarOp::kAbs:
-      case ScalarOp::kSign: return Operand(ids[0]);
+      case ScalarOp::kSign:
+        return Operand(ids[0]);
       case ScalarOp::kIsNan:
       case ScalarOp::kIsInf:
-      case ScalarOp::kSignbit: return Operand(false);
-      default: return not_lowered(std::string(info(op).name) + " of bools");
+      case ScalarOp::kSignbit:
+        return Operand(false);
+      default:
+        return not_lowered(std::string(info(op).name) + " of bools");
     }
   }
 
@@ -357,7 +399,8 @@ Result<ScalarId> emit_expression(LoweringContext& context, const Expression& exp
   return Emitter(context, expression, index, storage).run();
 }
 
-Status lower_expression(LoweringContext& context, const Expression& expression, std::string_view dtype_rule) {
+Status lower_expression(LoweringContext& context, const Expression& expression,
+                        std::string_view dtype_rule) {
   for (std::size_t i = 1; i < context.node.results.size(); ++i) {
     if (context.used(i)) return not_lowered("a pointwise op with several results");
   }

@@ -25,7 +25,9 @@ Status plain(LoweringContext& context, ReduceOp op, DType compute) {
   return reduce(context, op, compute, [](const Row&, ScalarId reduced) { return reduced; });
 }
 
-DType result_compute(const LoweringContext& context) { return arithmetic_dtype(context.result_type().dtype); }
+DType result_compute(const LoweringContext& context) {
+  return arithmetic_dtype(context.result_type().dtype);
+}
 
 // min and max of bools are all and any.
 Status extreme(LoweringContext& context, ReduceOp op) {
@@ -35,7 +37,9 @@ Status extreme(LoweringContext& context, ReduceOp op) {
 }
 
 // Order comparisons are made on numbers.
-DType ordered_dtype(DType dtype) { return dtype == DType::kBool ? DType::kU8 : arithmetic_dtype(dtype); }
+DType ordered_dtype(DType dtype) {
+  return dtype == DType::kBool ? DType::kU8 : arithmetic_dtype(dtype);
+}
 
 // Value and position of the extreme along one loop. position(index) is stored to `indices`.
 struct Extreme {
@@ -78,19 +82,25 @@ Status with_positions(LoweringContext& context, ReduceOp op) {
   Extreme results;
   if (context.used(0)) results.values = context.result(0);
   if (context.used(1)) results.indices = context.result(1);
-  if (!results.indices) return extreme(context, op == ReduceOp::kArgMax ? ReduceOp::kMax : ReduceOp::kMin);
+  if (!results.indices)
+    return extreme(context, op == ReduceOp::kArgMax ? ReduceOp::kMax : ReduceOp::kMin);
   return positions(context, op, results);
 }
 
 }  // namespace
 
-Status lower_sum(LoweringContext& context) { return plain(context, ReduceOp::kSum, result_compute(context)); }
-Status lower_prod(LoweringContext& context) { return plain(context, ReduceOp::kProd, result_compute(context)); }
+Status lower_sum(LoweringContext& context) {
+  return plain(context, ReduceOp::kSum, result_compute(context));
+}
+Status lower_prod(LoweringContext& context) {
+  return plain(context, ReduceOp::kProd, result_compute(context));
+}
 
 Status lower_mean(LoweringContext& context) {
   const DType compute = result_compute(context);
   return reduce(context, ReduceOp::kSum, compute, [&](const Row& row, ScalarId sum) {
-    return context.builder.binary(ScalarOp::kDiv, sum, count_scalar(context.builder, row.count(), compute));
+    return context.builder.binary(ScalarOp::kDiv, sum,
+                                  count_scalar(context.builder, row.count(), compute));
   });
 }
 
@@ -109,7 +119,8 @@ Status lower_aminmax(LoweringContext& context) {
   const int before = builder.open_count();
   const std::vector<SymExpr> index = open_pass(builder, row);
   const ScalarId value = builder.load_as(self, index, arithmetic_dtype(dtype));
-  const std::array reductions = {Builder::Reduce{ReduceOp::kMin, value}, Builder::Reduce{ReduceOp::kMax, value}};
+  const std::array reductions = {Builder::Reduce{ReduceOp::kMin, value},
+                                 Builder::Reduce{ReduceOp::kMax, value}};
   const std::vector<ScalarId> found = close_pass(builder, before, reductions);
   for (std::size_t i = 0; i < 2; ++i) {
     if (context.used(i)) builder.store(context.result(i), row.result_index(), found[i]);
@@ -123,7 +134,11 @@ Status lower_argmax(LoweringContext& context) {
 Status lower_argmin(LoweringContext& context) {
   return positions(context, ReduceOp::kArgMin, {.indices = context.result()});
 }
-Status lower_max_dim(LoweringContext& context) { return with_positions(context, ReduceOp::kArgMax); }
-Status lower_min_dim(LoweringContext& context) { return with_positions(context, ReduceOp::kArgMin); }
+Status lower_max_dim(LoweringContext& context) {
+  return with_positions(context, ReduceOp::kArgMax);
+}
+Status lower_min_dim(LoweringContext& context) {
+  return with_positions(context, ReduceOp::kArgMin);
+}
 
 }  // namespace triptych::loops

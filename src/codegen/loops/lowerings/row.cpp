@@ -25,13 +25,15 @@ std::vector<SymExpr> Row::result_index() const {
   return index;
 }
 
-Row row_of_dims(const LoweringContext& context, ValueId self, std::span<const std::size_t> dims, bool keepdim) {
+Row row_of_dims(const LoweringContext& context, ValueId self, std::span<const std::size_t> dims,
+                bool keepdim) {
   Row row;
   row.sizes = context.type(self).sizes;
   row.reduced.assign(row.sizes.size(), false);
   row.keepdim = keepdim;
   for (const std::size_t dim : dims) {
-    if (dim < row.sizes.size()) row.reduced[dim] = true;  // a 0-d tensor has a dim 0 to reduce, of one element
+    if (dim < row.sizes.size())
+      row.reduced[dim] = true;  // a 0-d tensor has a dim 0 to reduce, of one element
   }
   return row;
 }
@@ -44,8 +46,10 @@ Row row_of_arguments(const LoweringContext& context, ValueId self) {
     for (const std::int64_t dim : context.integers("dim")) dims.push_back(wrap_dim(dim, rank));
   }
   if (dims.empty()) {
-    // An empty list means all dims for most ops and none for any.dims and all.dims: the result's shape tells.
-    const bool none = context.given("dim") && context.result_type().sizes == context.type(self).sizes;
+    // An empty list means all dims for most ops and none for any.dims and all.dims: the result's
+    // shape tells.
+    const bool none =
+        context.given("dim") && context.result_type().sizes == context.type(self).sizes;
     for (std::size_t d = 0; d < rank && !none; ++d) dims.push_back(d);
   }
   return row_of_dims(context, self, dims, keepdim);
@@ -66,7 +70,8 @@ std::vector<SymExpr> open_pass(Builder& builder, const Row& row) {
   return index;
 }
 
-std::vector<ScalarId> close_pass(Builder& builder, int open_before, std::span<const Builder::Reduce> reductions) {
+std::vector<ScalarId> close_pass(Builder& builder, int open_before,
+                                 std::span<const Builder::Reduce> reductions) {
   return builder.close_reducing(open_before, reductions);
 }
 

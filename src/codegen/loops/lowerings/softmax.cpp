@@ -1,4 +1,5 @@
-// Softmax and log-softmax along one dim, as passes over the row: maximum, sum of exponentials, result.
+// Softmax and log-softmax along one dim, as passes over the row: maximum, sum of exponentials,
+// result.
 #include <cmath>
 
 #include "codegen/loops/lowerings/families.h"
@@ -38,26 +39,31 @@ bool keeps_row(const LoweringContext& context, const SoftmaxRow& softmax) {
 Status softmax(LoweringContext& context, bool safe) {
   SoftmaxRow s = open(context);
   Builder& builder = context.builder;
-  const auto element = [&](std::span<const SymExpr> index) { return builder.load_as(s.self, index, s.compute); };
+  const auto element = [&](std::span<const SymExpr> index) {
+    return builder.load_as(s.self, index, s.compute);
+  };
   const ScalarId maximum = reduce_pass(builder, s.row, ReduceOp::kMax, element);
   const auto exponential = [&](std::span<const SymExpr> index) {
     return builder.unary(ScalarOp::kExp, builder.binary(ScalarOp::kSub, element(index), maximum));
   };
   std::optional<BufferId> kept;
   if (keeps_row(context, s)) kept = builder.add_local("row", s.compute, s.row.sizes[s.dim]);
-  const ScalarId sum = reduce_pass(builder, s.row, ReduceOp::kSum, [&](std::span<const SymExpr> index) {
-    const ScalarId e = exponential(index);
-    if (kept) builder.store_local(*kept, index[s.dim], e);
-    return e;
-  });
-  // One division for the row: the sum lies between 1 and the length, and a division costs as much as an exponential.
+  const ScalarId sum =
+      reduce_pass(builder, s.row, ReduceOp::kSum, [&](std::span<const SymExpr> index) {
+        const ScalarId e = exponential(index);
+        if (kept) builder.store_local(*kept, index[s.dim], e);
+        return e;
+      });
+  // One division for the row: the sum lies between 1 and the length, and a division costs as much
+  // as an exponential.
   const ScalarId scale = builder.unary(ScalarOp::kReciprocal, sum);
   const std::vector<SymExpr> index = open_pass(builder, s.row);
   const ScalarId e = kept ? builder.load_local(*kept, index[s.dim]) : exponential(index);
   ScalarId result = builder.binary(ScalarOp::kMul, e, scale);
   if (safe) {
     // A row of -inf alone gives 0 instead of NaN.
-    const ScalarId empty = builder.binary(ScalarOp::kEq, maximum, builder.constant(s.compute, -HUGE_VAL));
+    const ScalarId empty =
+        builder.binary(ScalarOp::kEq, maximum, builder.constant(s.compute, -HUGE_VAL));
     result = builder.select(empty, builder.constant(s.compute, 0), result);
   }
   builder.store(context.result(), index, result);
@@ -72,11 +78,15 @@ Status lower_safe_softmax(LoweringContext& context) { return softmax(context, tr
 Status lower_log_softmax(LoweringContext& context) {
   SoftmaxRow s = open(context);
   Builder& builder = context.builder;
-  const auto element = [&](std::span<const SymExpr> index) { return builder.load_as(s.self, index, s.compute); };
+  const auto element = [&](std::span<const SymExpr> index) {
+    return builder.load_as(s.self, index, s.compute);
+  };
   const ScalarId maximum = reduce_pass(builder, s.row, ReduceOp::kMax, element);
-  const ScalarId sum = reduce_pass(builder, s.row, ReduceOp::kSum, [&](std::span<const SymExpr> index) {
-    return builder.unary(ScalarOp::kExp, builder.binary(ScalarOp::kSub, element(index), maximum));
-  });
+  const ScalarId sum =
+      reduce_pass(builder, s.row, ReduceOp::kSum, [&](std::span<const SymExpr> index) {
+        return builder.unary(ScalarOp::kExp,
+                             builder.binary(ScalarOp::kSub, element(index), maximum));
+      });
   const ScalarId log_sum = builder.unary(ScalarOp::kLog, sum);
   const std::vector<SymExpr> index = open_pass(builder, s.row);
   const ScalarId shifted = builder.binary(ScalarOp::kSub, element(index), maximum);

@@ -8,7 +8,8 @@
 namespace triptych::loops {
 namespace {
 
-// Rows longer than this are read once, by Welford's recurrence; shorter ones stay in a cache and are read twice.
+// Rows longer than this are read once, by Welford's recurrence; shorter ones stay in a cache and
+// are read twice.
 constexpr std::int64_t kLongestTwicePassedRow = 1 << 13;
 
 bool reads_once(const Row& row) {
@@ -37,7 +38,6 @@ Result<ScalarId> degrees_of_freedom(LoweringContext& context, const SymExpr& cou
                                        builder.constant(dtype, correction));
   return builder.binary(ScalarOp::kMax, left, builder.constant(dtype, 0));
 }
-
 
 // |x| as a summand of the norm of this order.
 ScalarId summand(Builder& builder, ScalarId x, double order) {
@@ -105,12 +105,16 @@ Status lower_logsumexp(LoweringContext& context) {
   const DType compute = arithmetic_dtype(context.result_type().dtype);
   Row row = row_of_arguments(context, self);
   open_rows(builder, row);
-  const auto element = [&](std::span<const SymExpr> index) { return builder.load_as(self, index, compute); };
+  const auto element = [&](std::span<const SymExpr> index) {
+    return builder.load_as(self, index, compute);
+  };
   const ScalarId maximum = reduce_pass(builder, row, ReduceOp::kMax, element);
-  const ScalarId shift = builder.select(builder.unary(ScalarOp::kIsInf, maximum), builder.constant(compute, 0), maximum);
-  const ScalarId sum = reduce_pass(builder, row, ReduceOp::kSum, [&](std::span<const SymExpr> index) {
-    return builder.unary(ScalarOp::kExp, builder.binary(ScalarOp::kSub, element(index), shift));
-  });
+  const ScalarId shift = builder.select(builder.unary(ScalarOp::kIsInf, maximum),
+                                        builder.constant(compute, 0), maximum);
+  const ScalarId sum =
+      reduce_pass(builder, row, ReduceOp::kSum, [&](std::span<const SymExpr> index) {
+        return builder.unary(ScalarOp::kExp, builder.binary(ScalarOp::kSub, element(index), shift));
+      });
   const ScalarId result = builder.binary(ScalarOp::kAdd, builder.unary(ScalarOp::kLog, sum), shift);
   builder.store(context.result(), row.result_index(), result);
   return Unit{};

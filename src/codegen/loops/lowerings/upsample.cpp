@@ -1,4 +1,5 @@
-// Resampling of the last dims of [N, C, ...] by nearest neighbour or bilinearly, with eager's arithmetic.
+// Resampling of the last dims of [N, C, ...] by nearest neighbour or bilinearly, with eager's
+// arithmetic.
 #include <array>
 #include <bit>
 
@@ -7,10 +8,12 @@
 namespace triptych::loops {
 namespace {
 
-// The op's scale for spatial dim `i`: from `scales` (one number), `scales_h`, ..., or the list `scale_factors`.
-std::optional<double> given_scale(const LoweringContext& context, std::size_t i, std::size_t spatial) {
-  constexpr std::array<std::array<std::string_view, 3>, 3> kNames = {{
-      {"scales", "", ""}, {"scales_h", "scales_w", ""}, {"scales_d", "scales_h", "scales_w"}}};
+// The op's scale for spatial dim `i`: from `scales` (one number), `scales_h`, ..., or the list
+// `scale_factors`.
+std::optional<double> given_scale(const LoweringContext& context, std::size_t i,
+                                  std::size_t spatial) {
+  constexpr std::array<std::array<std::string_view, 3>, 3> kNames = {
+      {{"scales", "", ""}, {"scales_h", "scales_w", ""}, {"scales_d", "scales_h", "scales_w"}}};
   const std::string_view name = kNames[spatial - 1][i];
   if (context.given(name)) return context.number(name);
   if (!context.given("scale_factors")) return std::nullopt;
@@ -34,7 +37,8 @@ Result<Resampling> resampling(LoweringContext& context) {
   Resampling r;
   r.input = context.tensor_arg(context.find_arg("self") != nullptr ? "self" : "input");
   const ir::TensorType& type = context.type(r.input);
-  if (type.sizes.size() < 3 || type.sizes.size() > 5) return not_lowered("a rank that is not 3 to 5");
+  if (type.sizes.size() < 3 || type.sizes.size() > 5)
+    return not_lowered("a rank that is not 3 to 5");
   if (!ir::is_floating(type.dtype)) return not_lowered("resampling of integers");
   r.spatial = type.sizes.size() - 2;
   for (std::size_t i = 0; i < r.spatial; ++i) {
@@ -50,7 +54,8 @@ Result<Resampling> resampling(LoweringContext& context) {
 double ratio(const Spatial& dim, DType compute) {
   const bool scaled = dim.scale && *dim.scale > 0;
   if (compute == DType::kF64) {
-    return scaled ? 1.0 / *dim.scale : static_cast<double>(dim.input) / static_cast<double>(dim.output);
+    return scaled ? 1.0 / *dim.scale
+                  : static_cast<double>(dim.input) / static_cast<double>(dim.output);
   }
   return scaled ? static_cast<float>(1.0 / *dim.scale)
                 : static_cast<float>(dim.input) / static_cast<float>(dim.output);
@@ -58,22 +63,28 @@ double ratio(const Spatial& dim, DType compute) {
 
 // An i64 scalar limited to [0, size - 1], as an index.
 SymExpr limited(Builder& builder, ScalarId position, std::int64_t size) {
-  const ScalarId low = builder.binary(ScalarOp::kMax, position, builder.constant_int(DType::kI64, 0));
-  const ScalarId high = builder.binary(ScalarOp::kMin, low, builder.constant_int(DType::kI64, size - 1));
+  const ScalarId low =
+      builder.binary(ScalarOp::kMax, position, builder.constant_int(DType::kI64, 0));
+  const ScalarId high =
+      builder.binary(ScalarOp::kMin, low, builder.constant_int(DType::kI64, size - 1));
   return builder.index_symbol(high);
 }
 
-SymExpr nearest(Builder& builder, const SymExpr& index, const Spatial& dim, DType compute, bool exact) {
+SymExpr nearest(Builder& builder, const SymExpr& index, const Spatial& dim, DType compute,
+                bool exact) {
   if (dim.input == 1) return SymExpr(0);
   if (dim.input == dim.output && !dim.scale) return index;
-  // A power of two divides without rounding: floor(i / 2^k) is index arithmetic (also for (i + 0.5) / 2^k).
+  // A power of two divides without rounding: floor(i / 2^k) is index arithmetic (also for (i + 0.5)
+  // / 2^k).
   const std::int64_t factor = dim.output / dim.input;
-  const bool whole = factor * dim.input == dim.output && std::has_single_bit(static_cast<std::uint64_t>(factor)) &&
+  const bool whole = factor * dim.input == dim.output &&
+                     std::has_single_bit(static_cast<std::uint64_t>(factor)) &&
                      (!dim.scale || *dim.scale == static_cast<double>(factor));
   if (whole) return floordiv(index, SymExpr(factor));
   ScalarId position = builder.cast(builder.index_value(index), compute);
   if (exact) position = builder.binary(ScalarOp::kAdd, position, builder.constant(compute, 0.5));
-  position = builder.binary(ScalarOp::kMul, position, builder.constant(compute, ratio(dim, compute)));
+  position =
+      builder.binary(ScalarOp::kMul, position, builder.constant(compute, ratio(dim, compute)));
   position = builder.unary(ScalarOp::kFloor, builder.cast(position, DType::kF32));
   return limited(builder, builder.cast(position, DType::kI64), dim.input);
 }
@@ -90,12 +101,15 @@ Neighbours neighbours(Builder& builder, const SymExpr& index, const Spatial& dim
   if (dim.input == dim.output) return {index, index, std::nullopt};
   ScalarId position = builder.cast(builder.index_value(index), compute);
   if (align_corners) {
-    const double step = dim.output > 1 ? static_cast<double>(dim.input - 1) / static_cast<double>(dim.output - 1) : 0;
+    const double step =
+        dim.output > 1 ? static_cast<double>(dim.input - 1) / static_cast<double>(dim.output - 1)
+                       : 0;
     position = builder.binary(ScalarOp::kMul, position, builder.constant(compute, step));
   } else {
     const ScalarId half = builder.constant(compute, 0.5);
     position = builder.binary(ScalarOp::kAdd, position, half);
-    position = builder.binary(ScalarOp::kMul, position, builder.constant(compute, ratio(dim, compute)));
+    position =
+        builder.binary(ScalarOp::kMul, position, builder.constant(compute, ratio(dim, compute)));
     position = builder.binary(ScalarOp::kSub, position, half);
     position = builder.binary(ScalarOp::kMax, position, builder.constant(compute, 0));
   }
@@ -111,7 +125,8 @@ Neighbours neighbours(Builder& builder, const SymExpr& index, const Spatial& dim
 ScalarId mix(Builder& builder, ScalarId a, ScalarId b, const std::optional<ScalarId>& weight) {
   if (!weight) return a;
   const ScalarId one = builder.constant(builder.dtype(a), 1);
-  const ScalarId left = builder.binary(ScalarOp::kMul, a, builder.binary(ScalarOp::kSub, one, *weight));
+  const ScalarId left =
+      builder.binary(ScalarOp::kMul, a, builder.binary(ScalarOp::kSub, one, *weight));
   return builder.binary(ScalarOp::kAdd, left, builder.binary(ScalarOp::kMul, b, *weight));
 }
 

@@ -15,7 +15,8 @@ Status lower_view(LoweringContext& context) {
   return Unit{};
 }
 
-// as_strided may show memory that the base does not: then kernels read the view itself, not its base.
+// as_strided may show memory that the base does not: then kernels read the view itself, not its
+// base.
 Status lower_as_strided(LoweringContext& context) {
   if (Status status = lower_view(context); !status.ok()) return status;
   const ir::TensorType& view = context.result_type();
@@ -23,7 +24,8 @@ Status lower_as_strided(LoweringContext& context) {
   const auto first = (view.storage_offset - base.storage_offset).as_constant();
   const auto reach = element_extent(view).as_constant();
   const auto available = element_extent(base).as_constant();
-  context.views_stay_inside = first && reach && available && *first >= 0 && *first + *reach <= *available;
+  context.views_stay_inside =
+      first && reach && available && *first >= 0 && *first + *reach <= *available;
   return Unit{};
 }
 
