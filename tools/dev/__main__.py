@@ -14,7 +14,7 @@ usage: ./dev COMMAND [ARGUMENTS]
   bench [SECTION ...] measure against eager and inductor; `bench --help` names the sections
   bless               rewrite the golden files of the tests from what the code prints now
   fmt                 format C++ and Python
-  lint [--no-tidy]    check format, ruff, mypy, clang-tidy; changes nothing
+  lint [--tidy]       check format, ruff, mypy; with --tidy clang-tidy too (minutes)
   help                this text
 
 Environment: TRIPTYCH_PYTHON (interpreter for .venv), TRIPTYCH_JOBS (parallel jobs).
@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> int:
         "bench": lambda: tests.run(["-m", "benchmarks"], rest),
         "bless": lambda: tests.bless(rest),
         "fmt": lambda: checks.fmt(),
-        "lint": lambda: checks.lint(tidy="--no-tidy" not in rest),
+        "lint": lambda: checks.lint(tidy="--tidy" in rest),
     }
     if command in ("help", "-h", "--help"):
         print(__doc__)
