@@ -105,9 +105,35 @@ void diag_embed(RuleContext& ctx) {
   ctx.add_result(fresh_like(std::move(sizes), self));
 }
 
+// (weight, indices, offsets, ...) -> bags, offset2bag, bag_size, max_indices, sized as the CPU's
+// kernels leave them: sums on the fast path skip offset2bag, sums without gradient skip bag_size.
+void embedding_bag(RuleContext& ctx) {
+  enum Mode : int64_t { kSum = 0, kMean = 1, kMax = 2 };
+  const at::Tensor& weight = ctx.tensor(0);
+  const at::Tensor& indices = ctx.tensor(1);
+  const at::Tensor& offsets = ctx.tensor(2);
+  const int64_t mode = named(ctx, "mode").toInt();
+  const bool forward_only = short_name(ctx) == "_embedding_bag_forward_only";
+  const bool last = named(ctx, "include_last_offset").toBool();
+  const c10::SymInt bags = offsets.sym_size(0) - (last ? 1 : 0);
+  const at::ScalarType dtype = weight.scalar_type();
+  const bool small_float = dtype == at::kFloat || dtype == at::kHalf || dtype == at::kBFloat16;
+  const bool unit_scale = !ctx.has_tensor(6) || is_value(ctx.tensor(6).sym_stride(0), 1);
+  const bool fast = small_float && is_value(weight.sym_stride(1), 1) && unit_scale &&
+                    named(ctx, "padding_idx").toInt() < 0;
+  const c10::SymInt counted = mode == kSum && forward_only ? offsets.sym_size(0) : bags;
+  ctx.add_result(fresh_like({bags, weight.sym_size(1)}, weight));
+  ctx.add_result(
+      fresh_like({mode == kSum && fast ? c10::SymInt(0) : indices.sym_size(0)}, offsets));
+  ctx.add_result(fresh_like({counted}, offsets));
+  ctx.add_result(
+      fresh_like(mode == kMax ? Sizes{bags, weight.sym_size(1)} : Sizes{counted}, offsets));
+}
+
 constexpr NamedRule kRules[] = {
     {"diag_embed", diag_embed},
     {"embedding", embedding},
+    {"embedding_bag", embedding_bag},
     {"embedding_dense_backward", embedding_dense_backward},
     {"gather", gather},
     {"index_select", index_select},

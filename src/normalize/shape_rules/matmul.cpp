@@ -153,9 +153,25 @@ void cdist(RuleContext& ctx) {
   ctx.add_result(fresh_like(std::move(sizes), a));
 }
 
+// Complex eigenvalues, and eigenvectors with the columns dense.
+void linalg_eig(RuleContext& ctx) {
+  const at::Tensor& self = ctx.tensor(0);
+  TORCH_CHECK(self.dim() >= 2, "linalg.eig: The input tensor A must have at least 2 dimensions.");
+  const at::ScalarType dtype =
+      self.is_complex() ? self.scalar_type() : c10::toComplexType(self.scalar_type());
+  Sizes values = sizes_of(self);
+  values.pop_back();
+  ctx.add_result(fresh(std::move(values), dtype, self.device()));
+  ResultMeta vectors = fresh(sizes_of(self), dtype, self.device());
+  const std::size_t n = vectors.sizes.size();
+  std::swap(vectors.strides[n - 1], vectors.strides[n - 2]);
+  ctx.add_result(std::move(vectors));
+}
+
 constexpr NamedRule kRules[] = {
-    {"addmm", addmm}, {"addmv", addmv},   {"baddbmm", baddbmm}, {"bmm", bmm}, {"cdist", cdist},
-    {"dot", dot},     {"linear", linear}, {"mm", mm},           {"mv", mv},
+    {"addmm", addmm}, {"addmv", addmv}, {"baddbmm", baddbmm}, {"bmm", bmm},
+    {"cdist", cdist}, {"dot", dot},     {"linear", linear},   {"linalg_eig", linalg_eig},
+    {"mm", mm},       {"mv", mv},
 };
 
 }  // namespace
