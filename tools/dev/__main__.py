@@ -24,10 +24,9 @@ from __future__ import annotations
 
 import sys
 
+import build
 import checks
 import environment
-
-import build
 import tests
 
 

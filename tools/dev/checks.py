@@ -7,10 +7,9 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import build
 import environment
 from environment import ROOT, Environment, Failed, call, digest, jobs, prepare, say
-
-import build
 
 PYTHON_PATHS = ["python", "tests", "tools", "examples", "benchmarks", "src"]
 MAX_LINES = 800

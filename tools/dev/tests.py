@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+import build
 import environment
 from environment import ROOT, Environment, call, jobs, prepare, say
-
-import build
 
 
 def test(arguments: list[str]) -> None:
