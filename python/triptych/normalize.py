@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,8 @@ import torch
 from torch.utils import _pytree as pytree
 
 from . import _C, errors
+from .captured import node_location
+from .leak_guard import no_data
 from .node_lines import NodeLines
 
 if TYPE_CHECKING:
@@ -21,6 +24,7 @@ Symbols = Mapping[tuple[int, int], str]
 # (name, kind, example, [(dimension, symbol)]), as _C.trace takes inputs
 InputSpec = tuple[str, str, Any, list[tuple[int, str]]]
 
+_one_at_a_time = threading.RLock()  # a trace changes state of the process while it runs
 _LIBRARY_FOLDERS = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(__file__) + os.sep)
 
 
@@ -63,7 +67,9 @@ def normalize_with_report(
     if isinstance(what, torch.fx.GraphModule):
         return _trace_graph_module(what, args, request, chosen)
     if isinstance(what, _C.Graph):
-        raise errors.UnsupportedError("a Graph cannot be normalized again yet", "normalize.graph")
+        from .graph_program import as_function
+
+        return _trace_callable(as_function(what), args, request, chosen)
     if callable(what):
         return _trace_callable(what, args, request, chosen)
     raise errors.UserError(
@@ -75,6 +81,7 @@ def normalize_with_report(
 def _trace_graph_module(
     gm: GraphModule, args: Sequence[Any], request: dict[str, Any], symbols: Symbols | None
 ) -> tuple[_C.Graph, dict[str, Any]]:
+    refuse_higher_order(gm)
     lines = NodeLines(gm)
     placeholders = [node for node in gm.graph.nodes if node.op == "placeholder"]
     request.update(resolve=lines.resolve, graph_code=lines.code)
@@ -115,7 +122,7 @@ def _trace(
                 function(*pytree.tree_unflatten(flat, structure)), is_leaf=lambda x: x is None
             )
 
-    with compiling():
+    with _one_at_a_time, compiling(), no_data():
         return _C.trace(program, inputs, default_table=default_decomposition, **request)
 
 
@@ -211,15 +218,31 @@ class ModuleState:
                 table[key] = tensor
 
 
+def refuse_higher_order(gm: GraphModule) -> None:
+    """Operators that take functions (cond, scan, checkpoints) are not traced."""
+    for node in gm.graph.nodes:
+        if isinstance(node.target, torch._ops.HigherOrderOperator):
+            raise errors.UnsupportedError(
+                f"the higher-order operator {node.target} is not traced",
+                "normalize.higher_order",
+                node_location(node),
+            )
+
+
 @contextmanager
 def compiling() -> Any:
-    """`torch.compiler.is_compiling()` is true inside: libraries then leave out checks of data."""
+    """`torch.compiler.is_compiling()` is true inside: libraries then leave out checks of data.
+
+    Modes that the program turns on and an exception leaves on are put back.
+    """
     before = torch.compiler._is_compiling_flag
+    grad = torch.is_grad_enabled()
     torch.compiler._is_compiling_flag = True
     try:
         yield
     finally:
         torch.compiler._is_compiling_flag = before
+        torch.set_grad_enabled(grad)
 
 
 def is_library_file(path: str) -> bool:

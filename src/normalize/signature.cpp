@@ -6,8 +6,6 @@
 #include <ATen/FunctionalTensorWrapper.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/ops/clone.h>
-#include <ATen/ops/copy.h>
-#include <ATen/ops/empty_strided.h>
 
 #include "normalize/input_strides.h"
 #include "normalize/tracer/trace_key.h"
@@ -64,6 +62,9 @@ void Signature::add_tensor(const ProgramInput& input) {
   if (real.layout() != c10::kStrided || real.is_nested())
     throw Unsupported(
         unsupported("normalize.layout", "input " + input.name + " is not a strided tensor"));
+  if (real.unsafeGetTensorImpl()->key_set().has(c10::DispatchKey::Python))
+    throw Unsupported(
+        unsupported("normalize.subclass", "input " + input.name + " is of a tensor subclass"));
   if (real.is_conj() || real.is_neg())
     throw Unsupported(unsupported("normalize.lazy_bit",
                                   "input " + input.name + " is a lazy conjugate or negative"));
@@ -75,7 +76,6 @@ void Signature::add_tensor(const ProgramInput& input) {
       trace_.graph().add_input(input.kind, input.name, Trace::type_of(meta));
   traced.wrapper = wrap(traced.fake);
   trace_.know(real, traced.fake);
-  trace_.know_wrapper(traced.wrapper);
   input_memory_[memory_of(traced.wrapper)] = inputs_.size();
   traced_.emplace_back(traced.wrapper);
   inputs_.push_back(std::move(traced));
@@ -243,7 +243,7 @@ ir::Output Signature::make_view(const at::Tensor& output) {
   }
   const Memory memory = memory_of(output);
   if (sharers_[memory].size() < 2) {
-    made.value = owned(as_laid_out_by_eager(output, value));
+    made.value = owned(value);
     return made;
   }
   const bool is_base = wrapper_of(output)->view_metas().empty();
@@ -256,40 +256,6 @@ ir::Output Signature::make_view(const at::Tensor& output) {
   made.view = view_type(output, memory_of(output)->base());
   pending_.emplace_back(output_tensors_.size(), output);
   return made;
-}
-
-namespace {
-
-// The metadata that a wrapper was made with, which updates of its contents do not touch.
-struct FirstMetadata : c10::TensorImpl {
-  static c10::SymIntArrayRef sizes(const c10::TensorImpl& impl) {
-    return (impl.*(&FirstMetadata::sym_sizes_default))();
-  }
-  static c10::SymIntArrayRef strides(const c10::TensorImpl& impl) {
-    return (impl.*(&FirstMetadata::sym_strides_default))();
-  }
-};
-
-}  // namespace
-
-// An in-place update leaves the layout alone in eager; the functional op that stands for it may
-// choose another one.
-at::Tensor Signature::as_laid_out_by_eager(const at::Tensor& wrapper, const at::Tensor& value) {
-  const c10::TensorImpl& impl = *wrapper.unsafeGetTensorImpl();
-  if (wrapper_of(wrapper)->has_metadata_mutation()) return value;
-  const auto sizes = FirstMetadata::sizes(impl);
-  const auto strides = FirstMetadata::strides(impl);
-  const auto now = value.sym_strides();
-  if (sizes.size() != now.size() || sizes != value.sym_sizes()) return value;
-  bool same = true;
-  for (std::size_t d = 0; d < sizes.size(); ++d) {
-    const bool counts = sizes[d].is_heap_allocated() || sizes[d].as_int_unchecked() > 1;
-    same &= !counts || SymbolicShapes::expr(strides[d]) == SymbolicShapes::expr(now[d]);
-  }
-  if (same) return value;
-  c10::impl::ExcludeDispatchKeyGuard below(c10::DispatchKeySet(c10::DispatchKey::Functionalize));
-  const at::Tensor memory = at::empty_strided_symint(sizes, strides, value.options());
-  return at::copy(memory, value);
 }
 
 // Outputs that are views of one memory which is no output itself: the memory becomes a hidden

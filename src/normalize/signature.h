@@ -37,7 +37,6 @@ class Signature {
   ir::Output make_plain(const at::Tensor& output);
   ir::Output make_view(const at::Tensor& output);
   void add_hidden_bases();
-  at::Tensor as_laid_out_by_eager(const at::Tensor& wrapper, const at::Tensor& value);
   ir::TensorType view_type(const at::Tensor& wrapper, const at::Tensor& base);
   // A value whose memory is nobody else's: a clone where it would be an input's, a constant's or
   // another output's.

@@ -180,7 +180,9 @@ normalize::NodeRunner::Resolved PythonRunner::resolve_location(int location) {
 
 void PythonRunner::raise_data_dependent(const std::string& op) {
   const std::string message = op + " needs the data of a tensor, which is not known while tracing";
-  const normalize::Unsupported pending(unsupported("normalize.data_dependent", message));
+  const int place = current_location();
+  const std::string location = place < 0 ? "" : resolve_location(place).location.str();
+  const normalize::Unsupported pending(unsupported("normalize.data_dependent", message, location));
   const Gil gil;
   raise_python(PyExc_RuntimeError, message);
 }

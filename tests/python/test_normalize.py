@@ -121,19 +121,13 @@ def test_batch_norm_in_training_updates_its_buffers():
         same(state[name], buffer)
 
 
-@pytest.mark.parametrize(
-    "dtype",
-    [
-        torch.float16,
-        torch.bfloat16,
-        torch.float64,
-        torch.int64,
-        torch.int8,
-        torch.uint8,
-        torch.bool,
-        torch.complex64,
-    ],
-)
+DTYPES = [
+    torch.float16, torch.bfloat16, torch.float64, torch.int64, torch.int8, torch.uint8, torch.bool,
+    torch.complex64,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_dtypes_and_promotion(dtype):
     x = torch.randint(0, 5, (3, 4)).to(dtype)
 
@@ -350,3 +344,99 @@ def test_exported_program():
     state = dict(model.named_parameters())
     got = Interpreter(graph).run(x, *[state[i.name] for i in graph.inputs[1:]])
     same(got[0], model(x))
+
+
+def test_a_graph_is_normalized_again():
+    x = torch.randn(3, 4)
+    first = triptych.normalize(lambda x: (x.t(), F.gelu(x) + 1), x, keep=["aten.t.default"])
+    again = triptych.normalize(first, x)
+    assert names(again)[:2] == ["gelu.default", "add.Tensor"] and "t.default" not in names(again)
+    assert again.outputs[0].kind == "view_of_input"
+    got = Interpreter(again).run(x)
+    same(got[0], x.t())
+    same(got[1], F.gelu(x) + 1)
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda x: x.sum().item(),
+        lambda x: bool(x.sum() > 0),
+        lambda x: x.nonzero(),
+        lambda x: x[x > 0],
+        lambda x: x.numpy(),
+        lambda x: (x + 1).data_ptr(),
+        lambda x: x.tolist(),
+        lambda x: torch.unique(x),
+        lambda x: torch.repeat_interleave(x, torch.ones(3, dtype=torch.int64)),
+        lambda x: setattr(x, "data", torch.zeros(3)),
+    ],
+)
+def test_looking_at_data_is_unsupported(look):
+    with pytest.raises((triptych.errors.UnsupportedError, RuntimeError)):
+        triptych.normalize(look, torch.randn(3))
+    nothing_left_behind()
+
+
+def test_data_dependent_says_so():
+    with pytest.raises(triptych.errors.UnsupportedError) as caught:
+        triptych.normalize(lambda x: x if x.sum() > 0 else -x, torch.randn(3))
+    assert caught.value.code == "normalize.data_dependent"
+    nothing_left_behind()
+
+
+def test_errors_of_the_program_pass_through():
+    def wrong_shapes(x):
+        return x @ x
+
+    with pytest.raises(RuntimeError, match="mat1 and mat2 shapes cannot be multiplied"):
+        triptych.normalize(wrong_shapes, torch.randn(2, 3))
+
+    def raises(x):
+        with torch.inference_mode():
+            raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        triptych.normalize(raises, torch.randn(2))
+    nothing_left_behind()
+
+
+def test_broadcast_of_an_in_place_result_is_refused_as_in_eager():
+    with pytest.raises(RuntimeError, match="doesn't match the broadcast shape"):
+        triptych.normalize(lambda x, y: x.clone().add_(y), (torch.randn(3), torch.randn(2, 3)))
+
+
+def test_overlapping_inputs_are_refused_when_written():
+    x = torch.randn(6)
+    with pytest.raises(triptych.errors.UnsupportedError) as caught:
+        triptych.normalize(lambda a, b: a.add_(b), (x[:4], x[2:]))
+    assert caught.value.code == "normalize.overlapping_inputs"
+    triptych.normalize(lambda a, b: a + b, (x[:4], x[2:]))  # only read
+    triptych.normalize(lambda a, b: a.add_(b), (x[:3], x[3:]))  # apart
+
+
+def test_one_tensor_twice_is_one_input():
+    x = torch.randn(3)
+    graph = triptych.normalize(lambda a, b: a.add_(1) + b, (x, x))
+    assert len(graph.inputs) == 1
+    y = x.clone()
+    same(Interpreter(graph).run(y)[0], (x + 1) * 2)
+
+
+def test_writing_a_constant_is_refused():
+    table = torch.zeros(3)
+    with pytest.raises((triptych.errors.UnsupportedError, RuntimeError)):
+        triptych.normalize(lambda x: table.add_(x), torch.randn(3))
+    assert table.tolist() == [0, 0, 0]
+    nothing_left_behind()
+
+
+def nothing_left_behind():
+    """Eager works as before a failed trace."""
+    x = torch.ones(3)
+    x.add_(1)
+    assert (
+        (x + 1).tolist() == [3, 3, 3] and x.numpy().sum() == 6 and not torch.compiler.is_compiling()
+    )
+    assert not torch.is_grad_enabled() and torch.nn.Linear(2, 2).weight.sum().item() is not None
+    assert not torch.is_inference_mode_enabled()

@@ -4,6 +4,8 @@
 #include <ATen/ExpandUtils.h>
 #include <ATen/FunctionalTensorWrapper.h>
 #include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/ops/copy.h>
+#include <ATen/ops/empty_strided.h>
 #include <ATen/ops/full.h>
 
 #include "normalize/tracer/trace.h"
@@ -43,10 +45,49 @@ Trace::Scan Trace::scan(const OpEntry& op, c10::ArrayRef<c10::IValue> args) {
   return found;
 }
 
+static void wrap_functional(c10::IValue& value) {
+  namespace functional = at::functionalization::impl;
+  if (value.isSymFloat()) {
+    value =
+        value.toSymFloat().guard_float("decomposition", 0);  // Python has no form for our floats
+  } else if (value.isTensor()) {
+    if (value.toTensor().defined() && as_fake(value.toTensor()) != nullptr)
+      value = functional::to_functional_tensor(value.toTensor());
+  } else if (value.isTensorList()) {
+    c10::List<at::Tensor> list;
+    for (const at::Tensor& tensor : value.toTensorVector())
+      list.push_back(as_fake(tensor) != nullptr ? functional::to_functional_tensor(tensor)
+                                                : tensor);
+    value = std::move(list);
+  } else if (value.isOptionalTensorList()) {
+    c10::List<std::optional<at::Tensor>> list;
+    for (const std::optional<at::Tensor>& tensor : value.toOptionalTensorVector())
+      list.push_back(tensor && tensor->defined()
+                         ? std::optional(functional::to_functional_tensor(*tensor))
+                         : tensor);
+    value = std::move(list);
+  }
+}
+
 void Trace::dispatch(OpEntry& op, torch::jit::Stack* stack) {
   const std::size_t count = op.arg_kinds.size();
   const Scan found = scan(op, c10::ArrayRef<c10::IValue>(*stack).slice(stack->size() - count));
-  if (handle_special(op, found, stack)) return;
+  // Functionalization hands on a view of a plain tensor as it is; the program must see it wrapped.
+  const bool wrap = depth_ == 0 && op.is_view && !op.lift && found.any_tensor && !found.any_fake &&
+                    !found.all_meta;
+  if (!handle_special(op, found, stack)) {
+    std::optional<ExpectedLayout> expected;
+    if (announced_ && announced_->op == op.handle.schema().name()) std::swap(expected, announced_);
+    run(op, found, stack);
+    if (expected) keep_layout(*expected, stack->back());
+  }
+  if (wrap) {
+    for (std::size_t i = 0; i < op.written_result.size(); ++i)
+      wrap_functional((*stack)[stack->size() - op.written_result.size() + i]);
+  }
+}
+
+void Trace::run(OpEntry& op, const Scan& found, torch::jit::Stack* stack) {
   const Action action = action_for(op);
   if (action != Action::kKeep && decompose(op, action, stack)) return;
   if (op.mutates) {
@@ -69,6 +110,33 @@ static bool has_mask(c10::ArrayRef<c10::IValue> args) {
   return false;
 }
 
+// An in-place op leaves its tensor's layout alone; the functional op that stands for it may have
+// chosen another one.
+void Trace::keep_layout(const ExpectedLayout& expected, c10::IValue& result) {
+  if (!result.isTensor() || as_fake(result.toTensor()) == nullptr) return;
+  const at::Tensor value = result.toTensor();
+  if (value.sym_sizes() != c10::SymIntArrayRef(expected.sizes)) return;
+  // A layout with gaps is a view's: the result is written into its base.
+  ir::SymExpr reach = 1;
+  ir::SymExpr count = 1;
+  for (std::size_t d = 0; d < expected.sizes.size(); ++d) {
+    const ir::SymExpr size = SymbolicShapes::expr(expected.sizes[d]);
+    reach += (size - 1) * SymbolicShapes::expr(expected.strides[d]);
+    count *= size;
+  }
+  if (!(reach == count)) return;
+  bool same = true;
+  for (std::size_t d = 0; d < expected.sizes.size(); ++d) {
+    const bool counts =
+        expected.sizes[d].is_heap_allocated() || expected.sizes[d].as_int_unchecked() > 1;
+    same &= !counts ||
+            SymbolicShapes::expr(expected.strides[d]) == SymbolicShapes::expr(value.sym_stride(d));
+  }
+  if (same) return;
+  result =
+      at::copy(at::empty_strided_symint(expected.sizes, expected.strides, value.options()), value);
+}
+
 bool Trace::handle_special(OpEntry& op, const Scan& found, torch::jit::Stack* stack) {
   const std::size_t base = stack->size() - op.arg_kinds.size();
   if (found.any_tensor && !found.any_fake && found.all_meta) {
@@ -84,10 +152,6 @@ bool Trace::handle_special(OpEntry& op, const Scan& found, torch::jit::Stack* st
         c10::VariableVersion(0), /*allow_tensor_metadata_change=*/true));
     stack->resize(base);
     stack->emplace_back(std::move(result));
-    return true;
-  }
-  if (op.batch_norm) {
-    run_batch_norm(stack);
     return true;
   }
   if (op.dynamic_by_mask && has_mask(c10::ArrayRef<c10::IValue>(*stack).slice(base)))
@@ -128,6 +192,11 @@ void Trace::handle_reference_meta(OpEntry& op, torch::jit::Stack* stack) {
   const std::size_t base = stack->size() - count;
   if (op.inplace) {
     const at::Tensor self = (*stack)[base].toTensor();
+    std::string functional = op.handle.schema().name();
+    if (functional.ends_with('_')) functional.pop_back();
+    announced_ = ExpectedLayout{
+        std::move(functional), c10::SymDimVector(self.sym_sizes().begin(), self.sym_sizes().end()),
+        c10::SymDimVector(self.sym_strides().begin(), self.sym_strides().end())};
     if (op.pointwise) {
       c10::SymDimVector shape(self.sym_sizes().begin(), self.sym_sizes().end());
       for (std::size_t i = base + 1; i < stack->size(); ++i) {
@@ -173,9 +242,22 @@ Trace::Action Trace::choose_action(const OpEntry& op) {
   return Action::kKeep;
 }
 
+namespace {
+
+struct Depth {
+  explicit Depth(int& depth) : depth_(depth) { ++depth_; }
+  ~Depth() { --depth_; }
+  Depth(const Depth&) = delete;
+  Depth& operator=(const Depth&) = delete;
+  int& depth_;
+};
+
+}  // namespace
+
 // Our C++ decompositions and torch's composite kernels are functional: they run on the fakes as
 // they are. Python ones may use in-place ops, so they run under functionalization again.
 bool Trace::decompose(OpEntry& op, Action action, torch::jit::Stack* stack) {
+  const Depth deeper(depth_);
   switch (action) {
     case Action::kCppDecomposition:
       op.decomposition->callBoxed(op.handle, c10::DispatchKeySet(), stack);
@@ -196,27 +278,6 @@ bool Trace::decompose(OpEntry& op, Action action, torch::jit::Stack* stack) {
       break;
   }
   return false;
-}
-
-static void wrap_functional(c10::IValue& value) {
-  namespace functional = at::functionalization::impl;
-  if (value.isTensor()) {
-    if (value.toTensor().defined() && as_fake(value.toTensor()) != nullptr)
-      value = functional::to_functional_tensor(value.toTensor());
-  } else if (value.isTensorList()) {
-    c10::List<at::Tensor> list;
-    for (const at::Tensor& tensor : value.toTensorVector())
-      list.push_back(as_fake(tensor) != nullptr ? functional::to_functional_tensor(tensor)
-                                                : tensor);
-    value = std::move(list);
-  } else if (value.isOptionalTensorList()) {
-    c10::List<std::optional<at::Tensor>> list;
-    for (const std::optional<at::Tensor>& tensor : value.toOptionalTensorVector())
-      list.push_back(tensor && tensor->defined()
-                         ? std::optional(functional::to_functional_tensor(*tensor))
-                         : tensor);
-    value = std::move(list);
-  }
 }
 
 static at::Tensor unwrap_functional(const at::Tensor& tensor) {
@@ -241,16 +302,7 @@ bool Trace::run_functionalized(OpEntry& op, torch::jit::Stack* stack) {
     c10::impl::ExcludeDispatchKeyGuard below(keys_above_tracing());
     for (c10::IValue& value : inner) wrap_functional(value);
   }
-  ++depth_;
-  bool done = false;
-  try {
-    done = runner_.run_decomposition(op.handle, &inner);
-  } catch (...) {
-    --depth_;
-    throw;
-  }
-  --depth_;
-  if (!done) return false;
+  if (!runner_.run_decomposition(op.handle, &inner)) return false;
   stack->resize(base);
   for (c10::IValue& value : inner) {
     if (value.isTensor()) {

@@ -1,7 +1,6 @@
 // An op that stays: the metadata of its results, its node, its fakes. Metadata comes from our own
 // rule, else from the C++ structured meta kernel, else from whatever is at the Meta key (mostly
 // Python, hundreds of times slower, counted).
-#include <ATen/FunctionalTensorWrapper.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 
 #include "normalize/tracer/trace.h"
@@ -38,25 +37,18 @@ void Trace::keep_node(OpEntry& op, const Scan& found, torch::jit::Stack* stack) 
     results.fakes.push_back(make_fake(meta, shapes_, &aliased.storage()));
   }
   if (recording_ && (op.returns_tensors || !results.metas.empty())) record(op, args, results);
-  // Functionalization returns the results of views of plain tensors as they are; the program must
-  // see them wrapped.
-  const bool wrap = !found.any_fake && found.any_tensor && op.is_view && depth_ == 0;
   stack->resize(base);
   std::size_t next = 0;
   std::size_t other = 0;
-  const auto result = [&]() {
-    at::Tensor fake = results.fakes[next++];
-    return wrap ? at::functionalization::impl::to_functional_tensor(fake) : fake;
-  };
   for (std::size_t i = 0; i < results.counts.size(); ++i) {
     if (results.counts[i] < 0) {
       stack->push_back(results.others[other++]);
     } else if (results.is_list[i]) {
       c10::List<at::Tensor> list;
-      for (int k = 0; k < results.counts[i]; ++k) list.push_back(result());
+      for (int k = 0; k < results.counts[i]; ++k) list.push_back(results.fakes[next++]);
       stack->emplace_back(std::move(list));
     } else {
-      stack->emplace_back(result());
+      stack->emplace_back(results.fakes[next++]);
     }
   }
 }

@@ -122,7 +122,6 @@ OpEntry::OpEntry(const c10::OperatorHandle& op) : handle(op) {
   identity = schema.name() == "aten::detach" || schema.name() == "aten::alias";
   lift = schema.name() == "aten::lift_fresh" || schema.name() == "aten::lift" ||
          schema.name() == "aten::lift_fresh_copy";
-  batch_norm = schema.name() == "aten::native_batch_norm" && schema.overload_name().empty();
   pointwise = op.hasTag(at::Tag::pointwise);
   composite_implicit = op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd);
   composite_explicit = op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd);

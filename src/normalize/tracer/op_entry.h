@@ -54,7 +54,6 @@ struct OpEntry {
   bool mutates = false;
   bool is_view = false;  // a result aliases an argument
   bool pointwise = false;
-  bool batch_norm = false;  // native_batch_norm: writes its statistics without saying so
   bool returns_tensors = true;
   bool composite_implicit = false;
   bool composite_explicit = false;

@@ -47,6 +47,7 @@ std::int64_t SymbolicShapes::hint(const SymExpr& e) const {
 std::int64_t SymbolicShapes::specialize(const SymExpr& e, std::string_view reason) {
   if (const auto constant = e.as_constant()) return *constant;
   const std::int64_t value = hint(e);
+  if (known(SymGuard::Kind::kEq, e, value) == true) return value;
   ++specialized_;
   guard({{SymGuard::Kind::kEq, e, SymExpr(value), std::string(reason)}}, reason);
   return value;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -52,9 +53,6 @@ class Trace {
   // A real tensor that the program may meet, and the input that it is.
   void know(const at::Tensor& real, const at::Tensor& fake);
 
-  // The inputs as the program sees them, for ops that write into arguments without saying so.
-  void know_wrapper(const at::Tensor& wrapper) { input_wrappers_.push_back(wrapper); }
-
   ir::TensorType type_of(const at::Tensor& fake) const;
   static ir::TensorType type_of(const ResultMeta& meta);
   void set_recording(bool recording) { recording_ = recording; }
@@ -79,15 +77,22 @@ class Trace {
     void add(const c10::IValue& value);
   };
 
+  // An in-place op that functionalization has announced: the functional op that follows must not
+  // change the layout.
+  struct ExpectedLayout {
+    std::string op;  // of the functional op, as "aten::add"
+    c10::SymDimVector sizes, strides;
+  };
+
   Action action_for(const OpEntry& op);
   Action choose_action(const OpEntry& op);
   Scan scan(const OpEntry& op, c10::ArrayRef<c10::IValue> args);
   bool handle_special(OpEntry& op, const Scan& found, torch::jit::Stack* stack);
+  void run(OpEntry& op, const Scan& found, torch::jit::Stack* stack);
   void handle_reference_meta(OpEntry& op, torch::jit::Stack* stack);
-  void write_through(const at::Tensor& fake, const at::Tensor& contents);
-  void run_batch_norm(torch::jit::Stack* stack);
   at::Tensor lift_literal(const at::Tensor& real);
   bool run_functionalized(OpEntry& op, torch::jit::Stack* stack);
+  void keep_layout(const ExpectedLayout& expected, c10::IValue& result);
   bool decompose(OpEntry& op, Action action, torch::jit::Stack* stack);
   void keep_node(OpEntry& op, const Scan& found, torch::jit::Stack* stack);
   struct Results {                  // of one node
@@ -113,10 +118,10 @@ class Trace {
   std::vector<Action> actions_;  // by OpEntry::index
   std::unordered_map<const c10::TensorImpl*, at::Tensor> lifted_;
   std::vector<at::Tensor> keep_alive_;
-  std::vector<at::Tensor> input_wrappers_;
   std::vector<int> node_locations_;  // by NodeId
+  std::optional<ExpectedLayout> announced_;
   bool recording_ = true;
-  int depth_ = 0;  // of Python decompositions running
+  int depth_ = 0;  // of decompositions running
 };
 
 // Makes a trace current and sets the thread's dispatch state; puts everything back at the end,
