@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,8 @@ Symbols = Mapping[tuple[int, int], str]
 InputSpec = tuple[str, str, Any, list[tuple[int, str]]]
 
 _one_at_a_time = threading.RLock()  # a trace changes state of the process while it runs
+# What the tracer's tensors and torch's own say when a kernel asks for their memory.
+_NO_MEMORY = ("a tensor has no data while its program is traced", "its data is not allocated yet")
 _LIBRARY_FOLDERS = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(__file__) + os.sep)
 
 
@@ -122,8 +124,24 @@ def _trace(
                 function(*pytree.tree_unflatten(flat, structure)), is_leaf=lambda x: x is None
             )
 
-    with _one_at_a_time, compiling(), no_data():
+    with _one_at_a_time, compiling(), no_data(), _data_access_is_unsupported():
         return _C.trace(program, inputs, default_table=default_decomposition, **request)
+
+
+@contextmanager
+def _data_access_is_unsupported() -> Iterator[None]:
+    """A kernel that reaches for the memory of a traced tensor cannot be traced: that is no bug."""
+    try:
+        yield
+    except errors.TriptychError:
+        raise
+    except RuntimeError as error:
+        if not any(text in str(error) for text in _NO_MEMORY):
+            raise
+        raise errors.UnsupportedError(
+            f"a kernel needs the data of a tensor, which is not known while tracing: {error}",
+            "normalize.data_dependent",
+        ) from error
 
 
 def _add_leaves(

@@ -314,6 +314,12 @@ class Runner {
       data(node.results[0]);
       return;
     }
+    if (node.target->name == "aten.sum.dim_IntList" && is_empty(node.args[0].get<ValueId>())) {
+      const TensorType& sums = program_.graph.tensor(node.results[0]);
+      const std::int64_t bytes = extent(program_.graph, sums) * ir::dtype_bytes(sums.dtype);
+      std::fill_n(data(node.results[0]), bytes, char{0});
+      return;
+    }
     TRIPTYCH_CHECK(node.target->name == "aten.mm.default",
                    "run_program knows " + node.target->name);
     const ValueId a = node.args[0].get<ValueId>();

@@ -7,8 +7,8 @@
 #include <type_traits>
 
 // embedding
-extern "C" void embedding(void* const* buffers, const std::int64_t* symbols, std::int64_t begin,
-                          std::int64_t end, std::int32_t* error, void* scratch) {
+extern "C" void embedding(void* const* buffers, const std::int64_t* symbols,
+    std::int64_t begin, std::int64_t end, std::int32_t* error, void* scratch) {
   const float* weight_ = static_cast<const float*>(buffers[0]);
   const std::int64_t* tokens_ = static_cast<const std::int64_t*>(buffers[1]);
   float* y_ = static_cast<float*>(buffers[2]);
@@ -24,10 +24,11 @@ extern "C" void embedding(void* const* buffers, const std::int64_t* symbols, std
       return;
     }
     for (std::int64_t i1 = 0; i1 < 16; ++i1) {
-      const float v6 = weight_[i1 + 16 * v0];
-      y_[16 * i0 + i1] = v6;
+      const float v6 = weight_[i1 + 16*v0];
+      y_[16*i0 + i1] = v6;
     }
   }
   static_cast<void>(symbols), static_cast<void>(begin), static_cast<void>(end);
   static_cast<void>(error), static_cast<void>(scratch);
 }
+

@@ -14,6 +14,7 @@ static inline T highest_of(T a, T b) {  // a NaN wins
 
 // Conversions between float and the 16-bit formats, on bit patterns. Exact, round to nearest even.
 
+
 namespace triptych {
 
 inline float bf16_to_float(std::uint16_t bits) {
@@ -57,8 +58,8 @@ inline std::uint16_t float_to_f16(float value) {
 }  // namespace triptych
 
 // mul, relu
-extern "C" void relu_scale(void* const* buffers, const std::int64_t* symbols, std::int64_t begin,
-                           std::int64_t end, std::int32_t* error, void* scratch) {
+extern "C" void relu_scale(void* const* buffers, const std::int64_t* symbols,
+    std::int64_t begin, std::int64_t end, std::int32_t* error, void* scratch) {
   const std::int64_t s0 = symbols[0];
   const std::uint16_t* x_ = static_cast<const std::uint16_t*>(buffers[0]);
   const float* scale_ = static_cast<const float*>(buffers[1]);
@@ -76,3 +77,4 @@ extern "C" void relu_scale(void* const* buffers, const std::int64_t* symbols, st
   static_cast<void>(symbols), static_cast<void>(begin), static_cast<void>(end);
   static_cast<void>(error), static_cast<void>(scratch);
 }
+
