@@ -77,8 +77,18 @@ INEXACT_EAGER = {
     "aten.silu_backward.default": (lambda x: torch.isinf(x), "eager multiplies in another order"),
     "aten.special_ndtr.default": (lambda x: x < -1.5, "eager rounds 16-bit intermediates"),
     "aten.logit.default": (lambda x: (x - 0.5).abs() < 0.6, "eager rounds 16-bit intermediates"),
+    "aten.div.Scalar_mode": (
+        lambda x: (x.abs() > 0.5) & (x.abs() < 1),
+        "the lowered quotient is rounded to 16 bits before trunc, as eager's of two tensors is",
+    ),
 }
-HALF_ONLY = {"aten.special_ndtr.default", "aten.logit.default"}
+# Of these, eager's vector code and the scalar code for the last elements differ where self is NaN.
+NAN_BY_POSITION = {
+    "aten.elu_backward.default",
+    "aten.hardswish_backward.default",
+    "aten.hardtanh_backward.default",
+}
+HALF_ONLY = {"aten.special_ndtr.default", "aten.logit.default", "aten.div.Scalar_mode"}
 # pow of 16-bit infinity and zero by 0.5: eager's scalar code calls pow, its float code sqrt.
 POW_BY_ROOT = (torch.float16, torch.bfloat16)
 
@@ -162,6 +172,9 @@ def arguments_of(
         keep = ~inexact((x if len(operands) == 1 or "backward" in name else y).double())
         if "fmod" in name or "remainder" in name:
             keep |= y == 0
+        x, y = x[keep], y[keep]
+    if name in NAN_BY_POSITION:
+        keep = ~torch.isnan(y)
         x, y = x[keep], y[keep]
     if (
         re.search("floor_divide|remainder|fmod|_mode", name)
