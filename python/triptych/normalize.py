@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -124,12 +125,32 @@ def _trace(
                 function(*pytree.tree_unflatten(flat, structure)), is_leaf=lambda x: x is None
             )
 
-    with _one_at_a_time, compiling(), no_data(), _data_access_is_unsupported():
+    with _one_at_a_time, _dispatch_state_kept(), compiling(), no_data(), _no_memory():
         return _C.trace(program, inputs, default_table=default_decomposition, **request)
 
 
 @contextmanager
-def _data_access_is_unsupported() -> Iterator[None]:
+def _dispatch_state_kept() -> Iterator[None]:
+    """The dispatcher's thread state is afterwards what it was, also when a trace fails.
+
+    torch's Python guards end with the frames that hold them, and a traceback keeps those alive: a
+    trace that failed inside one (printing a tensor, say) would leave its keys excluded.
+    """
+    include = torch._C._dispatch_tls_local_include_set()
+    exclude = torch._C._dispatch_tls_local_exclude_set()
+    with torch._C._ForceDispatchKeyGuard(include, exclude):
+        try:
+            yield
+        except BaseException as error:
+            link: BaseException | None = error
+            while link is not None:
+                traceback.clear_frames(link.__traceback__)
+                link = link.__cause__ or link.__context__
+            raise
+
+
+@contextmanager
+def _no_memory() -> Iterator[None]:
     """A kernel that reaches for the memory of a traced tensor cannot be traced: that is no bug."""
     try:
         yield

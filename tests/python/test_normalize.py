@@ -440,3 +440,21 @@ def nothing_left_behind():
     )
     assert not torch.is_grad_enabled() and torch.nn.Linear(2, 2).weight.sum().item() is not None
     assert not torch.is_inference_mode_enabled()
+
+
+def test_a_failed_trace_leaves_the_dispatcher_as_it_was() -> None:
+    """Printing a traced tensor fails inside guards of torch's that its traceback keeps alive."""
+
+    def state() -> tuple[str, str]:
+        return (
+            str(torch._C._dispatch_tls_local_include_set()),
+            str(torch._C._dispatch_tls_local_exclude_set()),
+        )
+
+    before = state()
+    for function in (lambda x: torch.cummax(x, 0), lambda x: f"{x}"):
+        with pytest.raises(triptych.errors.UnsupportedError):
+            triptych.normalize(function, [torch.randn(())])
+        assert state() == before
+    graph = triptych.normalize(torch.square, [torch.tensor([True, False])])
+    assert graph.run(torch.tensor([True, False]))[0].dtype == torch.int64
