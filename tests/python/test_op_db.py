@@ -32,6 +32,22 @@ WIDE_DTYPE = {
     torch.float16: torch.float64,
 }
 
+# Right values in memory of another layout than eager's: the shape rule or Meta kernel says other
+# strides than the CPU's kernel gives. Each must fail until it is mended (strict).
+LAYOUT_DIFFERS = {
+    "unsafe_chunk": "chunks are copies of their own",
+    "svd_lowrank": "layout of linalg_svd's factors",
+    "pca_lowrank": "layout of linalg_svd's factors",
+    "fft.hfft2": "layout of transforms over several dimensions",
+    "fft.rfftn": "layout of transforms over several dimensions",
+}
+
+
+def _parameter(op: Any) -> Any:
+    reason = LAYOUT_DIFFERS.get(op.name)
+    marks = [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
+    return pytest.param(op, marks=marks, id=f"{op.name}-{op.variant_test_name}")
+
 
 def _call(op: Any, tensors: list[torch.Tensor], leaves: list[Any], spec: Any) -> Any:
     supply = iter(tensors)
@@ -118,7 +134,7 @@ def run_sample(op: Any, sample: Any) -> str:
     return "ok"
 
 
-@pytest.mark.parametrize("op", op_db, ids=lambda op: f"{op.name}-{op.variant_test_name}")
+@pytest.mark.parametrize("op", [_parameter(op) for op in op_db])
 def test_op(op: Any) -> None:
     status: dict[str, list[str]] = {}
     failures: list[str] = []

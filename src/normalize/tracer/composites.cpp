@@ -1,11 +1,8 @@
 #include "normalize/tracer/composites.h"
 
-#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/boxing/KernelFunction.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
-
-#include "normalize/tracer/trace.h"
 
 namespace triptych::normalize {
 
@@ -37,16 +34,6 @@ void functionalize_batch_norm(const c10::OperatorHandle&, c10::DispatchKeySet,
   }
 }
 
-// Past the composite kernel while a trace runs; otherwise that kernel.
-void whole(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
-  if (Trace::current() == nullptr) {
-    op.callBoxedForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd, *stack);
-    return;
-  }
-  at::AutoDispatchBelowAutograd below;
-  op.callBoxed(stack);
-}
-
 template <void (*kKernel)(const c10::OperatorHandle&, c10::DispatchKeySet, torch::jit::Stack*)>
 void register_kernel(const char* name, const char* overload, c10::DispatchKey key) {
   // Stays for the life of the process: the handle is never destroyed.
@@ -61,9 +48,6 @@ void register_kernel(const char* name, const char* overload, c10::DispatchKey ke
 void register_composites() {
   register_kernel<&functionalize_batch_norm>("aten::native_batch_norm", "",
                                              c10::DispatchKey::Functionalize);
-  for (const char* name : {"aten::upsample_nearest2d", "aten::upsample_bilinear2d"}) {
-    register_kernel<&whole>(name, "vec", c10::DispatchKey::AutogradCPU);
-  }
 }
 
 }  // namespace triptych::normalize
