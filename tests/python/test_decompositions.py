@@ -35,6 +35,7 @@ def assert_no_mismatch(checker: DecompositionChecker) -> None:
     assert not found, "\n".join(found)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     "dtype", [torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.complex64]
 )
