@@ -26,6 +26,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.sweep
 def test_contents(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     modules = [name for name in names if name.startswith("triptych/_C.")]
@@ -37,6 +38,7 @@ def test_contents(wheel: Path) -> None:
     assert "torch_dynamo_backends" in zipfile.ZipFile(wheel).read(entries).decode()
 
 
+@pytest.mark.sweep
 def test_works_outside_the_checkout(wheel: Path, tmp_path: Path) -> None:
     site = tmp_path / "site"
     command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(site)]
