@@ -1,24 +1,23 @@
 """`python -m benchmarks [SECTION ...] [--quick] [--json FILE]`: prints the ratio table and writes
-JSON."""
+JSON, row by row. Exits with 1 when a case failed to run; a goal that is missed is only shown."""
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
-import json
 import pathlib
 import platform
+import sys
 
 import torch
 
 from . import compile_time, kernels, memory, speed
-from .table import Row, show
+from .table import Table
 
 SECTIONS = {
-    "compile": compile_time.rows,
-    "speed": speed.rows,
-    "kernels": kernels.rows,
-    "memory": memory.rows,
+    "compile": compile_time.measure,
+    "speed": speed.measure,
+    "kernels": kernels.measure,
+    "memory": memory.measure,
 }
 
 
@@ -36,11 +35,9 @@ def _machine() -> dict[str, str | int]:
     }
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__)
-    parser.add_argument(
-        "sections", nargs="*", choices=[[], *SECTIONS], help="all when none is named"
-    )
+    parser.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(SECTIONS))
     parser.add_argument(
         "--quick", action="store_true", help="fewer cases and rounds; figures are rougher"
     )
@@ -48,25 +45,18 @@ def main() -> None:
         "--json", default="build/bench.json", help="where the JSON goes (default: %(default)s)"
     )
     arguments = parser.parse_args()
+    for name in arguments.sections:
+        if name not in SECTIONS:
+            parser.error(f"unknown section {name!r}; there are {', '.join(SECTIONS)}")
     machine = _machine()
     print("machine:", ", ".join(f"{key} {value}" for key, value in machine.items()), flush=True)
-    rows: list[Row] = []
+    table = Table(pathlib.Path(arguments.json), machine)
     for name in arguments.sections or SECTIONS:
-        print(f"\n## {name}", flush=True)
-        section = SECTIONS[name](arguments.quick)
-        print(show(section), flush=True)
-        rows += section
-    path = pathlib.Path(arguments.json)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(
-        json.dumps({"machine": machine, "rows": [dataclasses.asdict(r) for r in rows]}, indent=1)
-    )
-    missed = [row for row in rows if row.met is False]
-    reached = sum(row.met is True for row in rows)
-    print(f"\n{len(rows)} rows, {reached} reached, {len(missed)} missed; JSON: {path}")
-    for row in missed:
-        print(f"  missed: {row.what}: {row.value:.3g} {row.unit}, goal {row.goal}")
+        table.section(name)
+        SECTIONS[name](table, arguments.quick)
+    print(f"\n{table.summary()}")
+    return 1 if table.errors else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 
 from . import fresh_process
-from .table import Row, at_least, reported
+from .table import Table, at_least, reported, share_of
 from .timing import geometric_mean, interleaved, median_ratio
 
 SECTION = "kernels"
@@ -128,42 +128,38 @@ def streaming_times(kind: str, rounds: int) -> dict[str, Any]:
         return interleaved(contenders, rounds=rounds)
 
 
-def rows(quick: bool) -> list[Row]:
+def measure(table: Table, quick: bool) -> None:
     rounds = 3 if quick else 7
     sizes = (4 * KB, 1 * MB) if quick else SIZES
-    table: list[Row] = []
-    ratios, slowest = [], float("inf")
-    for name in NAMES:
-        for dtype in DTYPES:
-            for size in sizes:
-                times = fresh_process.call(THIS, "kernel_times", name, size, dtype, rounds)
-                inductor = median_ratio(times["inductor"], times["triptych"])
-                eager = median_ratio(times["eager"], times["triptych"])
-                ratios.append(inductor)
-                slowest = min(slowest, eager)
-                label = f"{size // KB} KB" if size < MB else f"{size // MB} MB"
-                medians = {f"{k}_us": 1e6 * statistics.median(v) for k, v in times.items()}
-                what = f"{name} {dtype} {label}"
-                table.append(
-                    reported(
-                        SECTION, f"{what}, inductor's time over ours", inductor, "x", **medians
-                    )
-                )
-                table.append(at_least(SECTION, f"{what}, eager's time over ours", eager, "x", 1.0))
-    what = "kernels, geometric mean of inductor's time over ours"
-    table.append(at_least(SECTION, what, geometric_mean(ratios), "x", 1.4))
-    table.append(
-        at_least(SECTION, "kernels, the smallest of eager's time over ours", slowest, "x", 1.0)
-    )
+    cases = [(name, size, dtype) for name in NAMES for dtype in DTYPES for size in sizes]
+    ratios: list[tuple[float, float]] = []
+    for name, size, dtype in cases:
+        label = f"{size // KB} KB" if size < MB else f"{size // MB} MB"
+        what = f"{name} {dtype} {label}"
+        with table.case(SECTION, what):
+            times = fresh_process.call(THIS, "kernel_times", name, size, dtype, rounds)
+            inductor = median_ratio(times["inductor"], times["triptych"])
+            eager = median_ratio(times["eager"], times["triptych"])
+            medians = {f"{k}_us": 1e6 * statistics.median(v) for k, v in times.items()}
+            over = f"{what}, inductor's time over ours"
+            table.add(reported(SECTION, over, inductor, "x", **medians))
+            table.add(at_least(SECTION, f"{what}, eager's time over ours", eager, "x", 1.0))
+            ratios.append((inductor, eager))
+    if ratios:
+        count = share_of(len(ratios), len(cases))
+        mean = geometric_mean([inductor for inductor, _ in ratios])
+        slowest = min(eager for _, eager in ratios)
+        what = f"kernels, geometric mean of inductor's time over ours{count}"
+        table.add(at_least(SECTION, what, mean, "x", 1.4))
+        what = f"kernels, the smallest of eager's time over ours{count}"
+        table.add(at_least(SECTION, what, slowest, "x", 1.0))
     for kind in ("pointwise", "row reduction"):
-        times = fresh_process.call(THIS, "streaming_times", kind, rounds)
-        share = 100 * median_ratio(times["copy"], times["triptych"])
-        medians = {f"{k}_ms": 1e3 * statistics.median(v) for k, v in times.items()}
-        table.append(
-            at_least(SECTION, f"fused {kind} on 64 MB, of copy_'s rate", share, "%", 85, **medians)
-        )
-        whole = median_ratio(times["eager"], times["triptych"])
-        table.append(
-            reported(SECTION, f"fused {kind} on 64 MB, eager's time over ours", whole, "x")
-        )
-    return table
+        what = f"fused {kind} on 64 MB, of copy_'s rate"
+        with table.case(SECTION, what):
+            times = fresh_process.call(THIS, "streaming_times", kind, rounds)
+            share = 100 * median_ratio(times["copy"], times["triptych"])
+            medians = {f"{k}_ms": 1e3 * statistics.median(v) for k, v in times.items()}
+            table.add(at_least(SECTION, what, share, "%", 85, **medians))
+            whole = median_ratio(times["eager"], times["triptych"])
+            what = f"fused {kind} on 64 MB, eager's time over ours"
+            table.add(reported(SECTION, what, whole, "x"))

@@ -9,7 +9,7 @@ import re
 import torch
 
 from . import fresh_process, models
-from .table import Row, at_most, reported
+from .table import Table, at_most, reported
 
 SECTION = "memory"
 THIS = "benchmarks.memory"
@@ -47,22 +47,12 @@ def peak_kb(name: str, compiled: bool) -> dict[str, float]:
     return {"kb": peak, "arena_kb": arena}
 
 
-def rows(quick: bool) -> list[Row]:
-    table: list[Row] = []
+def measure(table: Table, quick: bool) -> None:
     for name in ("gpt2",) if quick else models.MODELS:
-        eager = fresh_process.call(THIS, "peak_kb", name, False)
-        ours = fresh_process.call(THIS, "peak_kb", name, True)
-        ratio = ours["kb"] / max(eager["kb"], 1)
-        table.append(
-            at_most(
-                SECTION,
-                f"{name}, peak memory over eager's",
-                ratio,
-                "x",
-                1.0,
-                eager=eager,
-                ours=ours,
-            )
-        )
-        table.append(reported(SECTION, f"{name}, retained arena", ours["arena_kb"], "KB"))
-    return table
+        what = f"{name}, peak memory over eager's"
+        with table.case(SECTION, what):
+            eager = fresh_process.call(THIS, "peak_kb", name, False)
+            ours = fresh_process.call(THIS, "peak_kb", name, True)
+            ratio = ours["kb"] / max(eager["kb"], 1)
+            table.add(at_most(SECTION, what, ratio, "x", 1.0, eager=eager, ours=ours))
+            table.add(reported(SECTION, f"{name}, retained arena", ours["arena_kb"], "KB"))

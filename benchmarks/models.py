@@ -1,5 +1,4 @@
-"""The comparison models: small configurations of real architectures, random weights, seeded
-input."""
+"""The comparison models: those of `examples/models.py` in the sizes of the ratio table."""
 
 from __future__ import annotations
 
@@ -8,6 +7,8 @@ from typing import Any
 
 import torch
 
+from examples import models
+
 Case = tuple[Callable[..., Any], tuple[torch.Tensor, ...]]
 
 
@@ -15,84 +16,26 @@ def tiny() -> Case:
     return (lambda x, y: torch.relu(x * y + 1).sin()), (torch.randn(64, 64), torch.randn(64, 64))
 
 
-def mlp() -> Case:
-    nn = torch.nn
-    layers = (
-        nn.Linear(256, 1024),
-        nn.GELU(),
-        nn.LayerNorm(1024),
-        nn.Linear(1024, 256),
-        nn.GELU(),
-        nn.Linear(256, 10),
-    )
-    return nn.Sequential(*layers).eval(), (torch.randn(64, 256),)
-
-
-def gpt2(layers: int = 6) -> Case:
-    from transformers import GPT2Config, GPT2LMHeadModel
-
-    config = GPT2Config(
-        n_layer=layers,
-        n_embd=256,
-        n_head=4,
-        vocab_size=5000,
-        use_cache=False,
-        bos_token_id=0,
-        eos_token_id=0,
-    )
-    return GPT2LMHeadModel(config).eval(), (torch.randint(0, 5000, (2, 128)),)
-
-
-def llama() -> Case:
-    from transformers import LlamaConfig, LlamaForCausalLM
-
-    config = LlamaConfig(
-        hidden_size=256,
-        intermediate_size=688,
-        num_hidden_layers=6,
-        num_attention_heads=4,
-        num_key_value_heads=4,
-        vocab_size=5000,
-        use_cache=False,
-        bos_token_id=0,
-        eos_token_id=0,
-    )
-    return LlamaForCausalLM(config).eval(), (torch.randint(0, 5000, (2, 128)),)
-
-
-def bert() -> Case:
-    from transformers import BertConfig, BertModel
-
-    config = BertConfig(
-        hidden_size=256,
-        num_hidden_layers=6,
-        num_attention_heads=4,
-        intermediate_size=1024,
-        vocab_size=5000,
-    )
-    return BertModel(config).eval(), (torch.randint(0, 5000, (2, 128)),)
-
-
-def resnet() -> Case:
-    from transformers import ResNetConfig, ResNetForImageClassification
-
-    config = ResNetConfig(depths=[2, 2, 2, 2], layer_type="basic", hidden_sizes=[64, 128, 256, 512])
-    return ResNetForImageClassification(config).eval(), (torch.randn(2, 3, 128, 128),)
-
-
-MODELS: dict[str, Callable[[], Case]] = {
-    "mlp": mlp,
-    "gpt2": gpt2,
-    "llama": llama,
-    "bert": bert,
-    "resnet": resnet,
+# Sizes of the comparison, and batch and length (or side) of the input.
+SIZES: dict[str, tuple[dict[str, Any], int, int]] = {
+    "mlp": ({}, 64, 1),
+    "gpt2": ({"layers": 6, "width": 256, "vocabulary": 5000}, 2, 128),
+    "llama": ({"layers": 6, "width": 256, "vocabulary": 5000}, 2, 128),
+    "bert": ({"layers": 6, "width": 256, "vocabulary": 5000, "head": False}, 2, 128),
+    "vit": ({"layers": 6, "width": 256, "side": 128, "patch": 16}, 2, 128),
+    "resnet": ({"hidden": (64, 128, 256, 512), "depths": (2, 2, 2, 2)}, 2, 128),
 }
+MODELS = ("mlp", "gpt2", "llama", "bert", "resnet")  # those of the ratio table
 
 
 def build(name: str, **options: int) -> Case:
     """The named model in inference mode and its input, the same in every process."""
-    torch.manual_seed(0)
-    return {"tiny": tiny, **MODELS}[name](**options)
+    if name == "tiny":
+        torch.manual_seed(0)
+        return tiny()
+    sizes, batch, size = SIZES[name]
+    case = models.build(name, **{**sizes, **options})
+    return case.model, case.inputs(batch, size)
 
 
 def first_tensor(result: Any) -> torch.Tensor:

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from . import fresh_process, models
-from .table import Row, at_least, at_most, reported
+from .table import Table, at_least, at_most, reported
 from .timing import geometric_mean, interleaved, median_ratio, seconds_per_call
 
 SECTION = "speed"
@@ -112,38 +112,34 @@ def _kernel_seconds(program: Any, tensors: list[torch.Tensor]) -> float:
     return statistics.median(seconds_per_call(repeat, 0.05) for _ in range(9)) / count
 
 
-def rows(quick: bool) -> list[Row]:
+def measure(table: Table, quick: bool) -> None:
     rounds = 3 if quick else 9
-    table: list[Row] = []
     ratios = []
     for name in models.MODELS:
-        times = fresh_process.call(THIS, "model_times", name, rounds)["times"]
-        against = {
-            k: median_ratio(v, times["triptych"]) for k, v in times.items() if k != "triptych"
-        }
-        medians = {f"{k}_ms": 1e3 * statistics.median(v) for k, v in times.items()}
-        ratios.append(against["inductor"])
-        table.append(
-            at_least(
-                SECTION,
-                f"{name}, inductor's time over ours",
-                against["inductor"],
-                "x",
-                0.97,
-                **medians,
-            )
+        with table.case(SECTION, name):
+            ratios.append(_model(table, name, rounds))
+    if ratios:
+        count = (
+            f" ({len(ratios)} of {len(models.MODELS)})" if len(ratios) < len(models.MODELS) else ""
         )
-        table.append(
-            at_least(SECTION, f"{name}, eager's time over ours", against["eager"], "x", 1.0)
-        )
-        table.append(
-            reported(
-                SECTION, f"{name}, do-nothing backend's time over ours", against["nothing"], "x"
-            )
-        )
-    what = "models, geometric mean of inductor's time over ours"
-    table.append(at_least(SECTION, what, geometric_mean(ratios), "x", 1.05))
-    tiny = fresh_process.call(THIS, "tiny_call_us")
+        what = f"models, geometric mean of inductor's time over ours{count}"
+        table.add(at_least(SECTION, what, geometric_mean(ratios), "x", 1.05))
     what = "call of a one-kernel program on 64x64, over the kernel"
-    table.append(at_most(SECTION, what, tiny["whole"] - tiny["kernel"], "us", 1.0, **tiny))
-    return table
+    with table.case(SECTION, what):
+        tiny = fresh_process.call(THIS, "tiny_call_us")
+        table.add(at_most(SECTION, what, tiny["whole"] - tiny["kernel"], "us", 1.0, **tiny))
+
+
+def _model(table: Table, name: str, rounds: int) -> float:
+    """Adds the rows of one model; returns inductor's time over ours."""
+    measured = fresh_process.call(THIS, "model_times", name, rounds)
+    times = measured["times"]
+    against = {k: median_ratio(v, times["triptych"]) for k, v in times.items() if k != "triptych"}
+    detail = {f"{k}_ms": 1e3 * statistics.median(v) for k, v in times.items()}
+    detail |= {f"{k}_max_error": error for k, error in measured["errors"].items()}
+    what = f"{name}, inductor's time over ours"
+    table.add(at_least(SECTION, what, against["inductor"], "x", 0.97, **detail))
+    table.add(at_least(SECTION, f"{name}, eager's time over ours", against["eager"], "x", 1.0))
+    what = f"{name}, do-nothing backend's time over ours"
+    table.add(reported(SECTION, what, against["nothing"], "x"))
+    return against["inductor"]

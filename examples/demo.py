@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable
 
 import torch
-from transformers import GPT2Config, GPT2LMHeadModel
 
+import models
 import triptych
 from triptych.captured import captured_text
 from triptych.explain import graph_lines
@@ -41,20 +41,6 @@ def show_stages_of_a_function() -> None:
         print(text)
 
 
-def gpt2() -> tuple[torch.nn.Module, torch.Tensor]:
-    torch.manual_seed(0)
-    config = GPT2Config(
-        n_layer=6,
-        n_embd=256,
-        n_head=4,
-        vocab_size=5000,
-        use_cache=False,
-        bos_token_id=0,
-        eos_token_id=0,
-    )
-    return GPT2LMHeadModel(config).eval(), torch.randint(0, 5000, (2, 128))
-
-
 def median_milliseconds(functions: list[Callable[[], object]], rounds: int = 30) -> list[float]:
     """Medians of interleaved calls, so that both see the same weather."""
     times: list[list[float]] = [[] for _ in functions]
@@ -67,7 +53,8 @@ def median_milliseconds(functions: list[Callable[[], object]], rounds: int = 30)
 
 
 def show_model() -> None:
-    model, tokens = gpt2()
+    case = models.build("gpt2", layers=6, width=256, vocabulary=5000)
+    model, (tokens,) = case.model, case.inputs(2, 128)
     compiled = triptych.compile(model)
     heading("GPT-2, 6 layers, width 256, batch 2 x 128 tokens")
     with torch.no_grad():

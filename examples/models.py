@@ -1,6 +1,6 @@
 """Small models with random weights, each with a function that makes seeded inputs.
 
-Used by the tests of whole models and by the benchmarks. `transformers` is imported when first used.
+Used by the demo, the tests and the benchmarks. `transformers` is imported when first used.
 """
 
 from __future__ import annotations
@@ -89,8 +89,10 @@ def llama_grouped() -> Case:
     return Case(LlamaForCausalLM(config), tokens(300), (16, 33))
 
 
-def bert(layers: int = 2, width: int = 64, heads: int = 4, vocabulary: int = 500) -> Case:
-    from transformers import BertConfig, BertForMaskedLM
+def bert(
+    layers: int = 2, width: int = 64, heads: int = 4, vocabulary: int = 500, head: bool = True
+) -> Case:
+    from transformers import BertConfig, BertForMaskedLM, BertModel
 
     config = BertConfig(
         hidden_size=width,
@@ -99,10 +101,11 @@ def bert(layers: int = 2, width: int = 64, heads: int = 4, vocabulary: int = 500
         intermediate_size=4 * width,
         vocab_size=vocabulary,
     )
-    return Case(BertForMaskedLM(config), tokens(vocabulary), (16, 33))
+    model = BertForMaskedLM(config) if head else BertModel(config)
+    return Case(model, tokens(vocabulary), (16, 33))
 
 
-def vit(layers: int = 2, width: int = 64, heads: int = 4) -> Case:
+def vit(layers: int = 2, width: int = 64, heads: int = 4, side: int = 32, patch: int = 8) -> Case:
     from transformers import ViTConfig, ViTForImageClassification
 
     config = ViTConfig(
@@ -110,10 +113,10 @@ def vit(layers: int = 2, width: int = 64, heads: int = 4) -> Case:
         num_hidden_layers=layers,
         num_attention_heads=heads,
         intermediate_size=4 * width,
-        image_size=32,
-        patch_size=8,
+        image_size=side,
+        patch_size=patch,
     )
-    return Case(ViTForImageClassification(config), images(), (32,))
+    return Case(ViTForImageClassification(config), images(), (side,))
 
 
 def resnet(
