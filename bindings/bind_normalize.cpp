@@ -48,7 +48,7 @@ PyObject* or_null(nb::handle object) { return object.is_none() ? nullptr : objec
 
 nb::tuple trace(nb::callable function, nb::list inputs, const std::string& name,
                 const std::set<std::string>& keep, nb::object caller_table,
-                nb::object default_table, nb::object resolve, nb::object graph_code,
+                nb::object default_table, nb::object resolve, nb::object position,
                 nb::object is_library_file) {
   normalize::NormalizeRequest request;
   request.name = name;
@@ -59,7 +59,7 @@ nb::tuple trace(nb::callable function, nb::list inputs, const std::string& name,
   program.caller_table = or_null(caller_table);
   program.default_table = or_null(default_table);
   program.resolve = or_null(resolve);
-  program.graph_code = or_null(graph_code);
+  program.position = or_null(position);
   program.is_library_file = or_null(is_library_file);
   python_bridge::PythonRunner runner(program);
   normalize::NormalizeReport report;
@@ -79,7 +79,7 @@ void bind_normalize(nb::module_& module) {
   module.def("trace", &trace, nb::arg("function"), nb::arg("inputs"), nb::arg("name") = "graph",
              nb::arg("keep") = std::set<std::string>(), nb::arg("caller_table") = nb::none(),
              nb::arg("default_table") = nb::none(), nb::arg("resolve") = nb::none(),
-             nb::arg("graph_code") = nb::none(), nb::arg("is_library_file") = nb::none(),
+             nb::arg("position") = nb::none(), nb::arg("is_library_file") = nb::none(),
              "Traces function(*inputs), which returns a flat sequence; inputs are (name, kind, "
              "example, symbols). "
              "Returns the graph and a report.");

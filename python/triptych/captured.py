@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 
     from . import _C
 
-_FRAME = re.compile(r'File "([^"]+)", line (\d+)')
+_FRAME_START = 'File "'
+_FRAME = re.compile(_FRAME_START + r'([^"]+)", line (\d+)')
 _TORCH = os.path.dirname(torch.__file__) + os.sep
 _BARE = re.compile(r"[^\s\"'()\[\]{}<>,;=#%]+")
 _DTYPE_PREFIXES = (
@@ -51,18 +53,26 @@ def captured_text(gm: GraphModule) -> str:
 
 def node_location(node: Node) -> str:
     """The user's "file:line" that made this node: the innermost frame outside torch, "" if none."""
-    frames = _FRAME.findall(node.meta.get("stack_trace") or "")
-    users = [frame for frame in frames if not frame[0].startswith(_TORCH)]
-    return f"{users[-1][0]}:{users[-1][1]}" if users else ""
+    trace = node.meta.get("stack_trace") or ""
+    at = trace.rfind(_FRAME_START)
+    while at >= 0:  # from the end, where the innermost frame stands
+        frame = _FRAME.match(trace, at)
+        if frame is not None and not frame[1].startswith(_TORCH):
+            return f"{frame[1]}:{frame[2]}"
+        at = trace.rfind(_FRAME_START, 0, at)
+    return ""
 
 
 def module_path(node: Node) -> str:
     """The dotted path of the innermost module that made this node, "" if none."""
-    stack = node.meta.get("nn_module_stack") or {}
-    paths = [entry[0] for entry in stack.values()]
-    if not paths:
-        return ""
-    plain = re.sub(r"\[['\"]?(\w+)['\"]?\]", r".\1", paths[-1])
+    stack = node.meta.get("nn_module_stack")
+    return _plain_path(stack[next(reversed(stack))][0]) if stack else ""
+
+
+@functools.lru_cache(4096)
+def _plain_path(path: str) -> str:
+    """A module's path as Dynamo spells it ("L['self'].layers[0]"), as attributes."""
+    plain = re.sub(r"\[['\"]?(\w+)['\"]?\]", r".\1", path)
     return re.sub(r"^[LG]\.(self\.)?", "", plain).replace("_modules.", "")
 
 

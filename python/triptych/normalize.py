@@ -15,7 +15,7 @@ from torch.utils import _pytree as pytree
 from . import _C, errors
 from .captured import node_location
 from .leak_guard import no_data
-from .node_lines import NodeLines
+from .node_runner import NodeRunner
 
 if TYPE_CHECKING:
     from torch.fx import GraphModule
@@ -85,10 +85,10 @@ def _trace_graph_module(
     gm: GraphModule, args: Sequence[Any], request: dict[str, Any], symbols: Symbols | None
 ) -> tuple[_C.Graph, dict[str, Any]]:
     refuse_higher_order(gm)
-    lines = NodeLines(gm)
-    placeholders = [node for node in gm.graph.nodes if node.op == "placeholder"]
-    request.update(resolve=lines.resolve, graph_code=lines.code)
-    return _trace(gm.forward, args, gm, request, symbols, placeholders)
+    runner = NodeRunner(gm)
+    placeholders = [node for node in runner.nodes if node.op == "placeholder"]
+    request.update(resolve=runner.resolve, position=runner.position)
+    return _trace(runner.run, args, gm, request, symbols, placeholders)
 
 
 def _trace_callable(

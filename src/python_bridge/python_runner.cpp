@@ -121,8 +121,8 @@ c10::IValue PythonRunner::symbolic_number(const at::Tensor& wrapped) {
 bool PythonRunner::is_user_code(PyCodeObject* code) {
   const auto found = user_code_.find(code);
   if (found != user_code_.end()) return found->second;
-  bool user = reinterpret_cast<PyObject*>(code) == program_.graph_code;
-  if (!user && program_.graph_code == nullptr && program_.is_library_file != nullptr) {
+  bool user = false;
+  if (program_.is_library_file != nullptr) {
     const Owned answer(PyObject_CallOneArg(program_.is_library_file, code->co_filename));
     if (answer.get() == nullptr) PyErr_Clear();
     user = answer.get() == Py_False;
@@ -132,8 +132,13 @@ bool PythonRunner::is_user_code(PyCodeObject* code) {
   return user;
 }
 
+int PythonRunner::running_node() const {
+  return static_cast<int>(PyLong_AsLong(PyList_GET_ITEM(program_.position, 0)));
+}
+
 int PythonRunner::current_location() {
   const Gil gil;
+  if (program_.position != nullptr) return running_node();
   PyFrameObject* frame =
       reinterpret_cast<PyFrameObject*>(Py_XNewRef(reinterpret_cast<PyObject*>(PyEval_GetFrame())));
   Place place{nullptr, 0};
@@ -142,7 +147,7 @@ int PythonRunner::current_location() {
     const bool user = is_user_code(code);
     Py_DECREF(reinterpret_cast<PyObject*>(code));  // user_code_ keeps it
     if (user) {
-      place = {code, PyFrame_GetLineNumber(frame)};
+      place = {code, PyFrame_GetLasti(frame)};
       break;
     }
     PyFrameObject* back = PyFrame_GetBack(frame);
@@ -155,25 +160,32 @@ int PythonRunner::current_location() {
   return static_cast<int>(places_.size()) - 1;
 }
 
+normalize::NodeRunner::Resolved PythonRunner::resolve_node(int index) {
+  Resolved resolved;
+  const Owned answer(PyObject_CallFunction(program_.resolve, "i", index));
+  if (answer.get() != nullptr && PyTuple_Check(answer.get()) &&
+      PyTuple_GET_SIZE(answer.get()) == 4) {
+    resolved.location.file = text_of(PyTuple_GET_ITEM(answer.get(), 0));
+    resolved.location.line = static_cast<int>(PyLong_AsLong(PyTuple_GET_ITEM(answer.get(), 1)));
+    resolved.location.module_path = text_of(PyTuple_GET_ITEM(answer.get(), 2));
+    resolved.origin = text_of(PyTuple_GET_ITEM(answer.get(), 3));
+  }
+  PyErr_Clear();  // a location is a courtesy: no trace fails for want of one
+  return resolved;
+}
+
 normalize::NodeRunner::Resolved PythonRunner::resolve_location(int location) {
   const auto found = resolved_.find(location);
   if (found != resolved_.end()) return found->second;
   const Gil gil;
   Resolved resolved;
-  const Place& place = places_.at(static_cast<std::size_t>(location));
-  if (program_.resolve != nullptr) {
-    const Owned answer(PyObject_CallFunction(program_.resolve, "Oi", place.code, place.line));
-    if (answer.get() != nullptr && PyTuple_Check(answer.get()) &&
-        PyTuple_GET_SIZE(answer.get()) == 4) {
-      resolved.location.file = text_of(PyTuple_GET_ITEM(answer.get(), 0));
-      resolved.location.line = static_cast<int>(PyLong_AsLong(PyTuple_GET_ITEM(answer.get(), 1)));
-      resolved.location.module_path = text_of(PyTuple_GET_ITEM(answer.get(), 2));
-      resolved.origin = text_of(PyTuple_GET_ITEM(answer.get(), 3));
-    }
-    PyErr_Clear();  // a location is a courtesy: no trace fails for want of one
+  if (program_.position != nullptr) {
+    resolved = resolve_node(location);
   } else {
+    const Place& place = places_.at(static_cast<std::size_t>(location));
     resolved.location.file = text_of(place.code->co_filename);
-    resolved.location.line = place.line;
+    // Walks the line table, so only once per place and not while tracing.
+    resolved.location.line = PyCode_Addr2Line(place.code, place.instruction);
   }
   return resolved_[location] = resolved;
 }

@@ -5,6 +5,7 @@
 #include <Python.h>
 
 #include <unordered_map>
+#include <vector>
 
 #include "normalize/node_runner.h"
 #include "python_bridge/python_values.h"
@@ -14,10 +15,12 @@ namespace triptych::python_bridge {
 struct PythonProgram {  // borrowed references, which the caller keeps for the length of the trace
   PyObject* function =
       nullptr;  // called with the inputs, positional; returns a sequence of flat outputs
-  PyObject* caller_table = nullptr;     // {"aten.gelu.default": function}, or null
-  PyObject* default_table = nullptr;    // name -> function or None: PyTorch's own table
-  PyObject* resolve = nullptr;          // (code, line) -> (file, line, module path, origin)
-  PyObject* graph_code = nullptr;       // the code object of a GraphModule's forward, or null
+  PyObject* caller_table = nullptr;   // {"aten.gelu.default": function}, or null
+  PyObject* default_table = nullptr;  // name -> function or None: PyTorch's own table
+  // A program that runs a graph's nodes: a list whose only item is the index of the node that runs,
+  // and index -> (file, line, module path, node name). Null for others.
+  PyObject* position = nullptr;
+  PyObject* resolve = nullptr;
   PyObject* is_library_file = nullptr;  // path -> bool: frames of such files are not the user's
 };
 
@@ -38,13 +41,15 @@ class PythonRunner final : public normalize::NodeRunner {
 
  private:
   bool is_user_code(PyCodeObject* code);
+  int running_node() const;
+  Resolved resolve_node(int index);
   PyObject* find_decomposition(const c10::OperatorHandle& op);
 
   PythonProgram program_;
   std::unordered_map<std::string, PyObject*> decompositions_;  // owned; null: there is none
   struct Place {
     PyCodeObject* code;  // kept alive by user_code_
-    int line;
+    int instruction;     // its offset in bytes
     friend bool operator==(const Place&, const Place&) = default;
   };
   std::vector<Place> places_;
