@@ -80,22 +80,26 @@ def kernel_times(name: str, size: int, dtype_name: str, rounds: int) -> dict[str
     with torch.no_grad():
         expected = function(*inputs)
         program = triptych.generate(triptych.normalize(function, inputs))
-        inductor = torch._inductor.compile(_exported(function, inputs), inputs)
+        graph, its_inputs = _captured(function, inputs)
+        inductor = torch._inductor.compile(graph, its_inputs)
         _check(program(*inputs), expected, dtype)
-        _check(inductor(*inputs), expected, dtype)
+        _check(inductor(*its_inputs), expected, dtype)
         contenders: dict[str, Callable[[], Any]] = {
             "eager": lambda: function(*inputs),
-            "inductor": lambda: inductor(*inputs),
+            "inductor": lambda: inductor(*its_inputs),
             "triptych": lambda: program.run(*inputs),
         }
         return interleaved(contenders, rounds=rounds)
 
 
-def _exported(function: Callable[..., Any], inputs: list[torch.Tensor]) -> torch.fx.GraphModule:
-    taken: list[torch.fx.GraphModule] = []
+def _captured(
+    function: Callable[..., Any], inputs: list[torch.Tensor]
+) -> tuple[torch.fx.GraphModule, list[Any]]:
+    """The graph of PyTorch's capture and its inputs, in the order of their first use."""
+    taken: list[tuple[torch.fx.GraphModule, list[Any]]] = []
 
     def take(gm: torch.fx.GraphModule, example_inputs: list[Any]) -> Callable[..., Any]:
-        taken.append(gm)
+        taken.append((gm, list(example_inputs)))
         return gm.forward
 
     torch.compile(function, backend=take, dynamic=False)(*inputs)
