@@ -10,13 +10,15 @@ import sys
 
 import torch
 
-from . import compile_time, kernels, memory, speed
+from . import compile_time, kernels, memory, single_ops, speed
 from .table import Table
 
 SECTIONS = {
     "compile": compile_time.measure,
     "speed": speed.measure,
     "kernels": kernels.measure,
+    "pointwise": single_ops.measure_pointwise,
+    "reductions": single_ops.measure_reductions,
     "memory": memory.measure,
 }
 

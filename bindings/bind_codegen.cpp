@@ -13,6 +13,7 @@
 #include "codegen/writers/cpp/cpp_writer.h"
 #include "codegen/writers/llvm/llvm_writer.h"
 #include "python_writer.h"
+#include "runtime/fold_constants.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -128,7 +129,7 @@ void bind_pipeline(nb::module_& module) {
           "__init__",
           [](Options* self, bool fuse, bool eager_rounding, bool reuse_memory,
              const loops::LoweringRegistry* lowerings) {
-            new (self) Options{fuse, eager_rounding, reuse_memory, {}};
+            new (self) Options{fuse, eager_rounding, reuse_memory, {}, runtime::fold_constants};
             self->lower.registry = lowerings;
           },
           "fuse"_a = true, "eager_rounding"_a = false, "reuse_memory"_a = true,

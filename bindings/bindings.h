@@ -11,6 +11,7 @@ namespace triptych::bindings {
 void bind_codegen(nanobind::module_& module);
 void bind_errors(nanobind::module_& module);
 void bind_ir(nanobind::module_& module);
+void bind_toolchains(nanobind::module_& module);
 void bind_writers(nanobind::module_& module);
 void bind_normalize(nanobind::module_& module);
 void bind_rules(nanobind::module_& module);

@@ -8,6 +8,7 @@ NB_MODULE(_C, module) {
   nanobind::set_leak_warnings(false);
   bind_errors(module);
   bind_ir(module);
+  bind_toolchains(module);
   bind_writers(module);
   bind_normalize(module);
   bind_codegen(module);

@@ -7,6 +7,8 @@
 #include "codegen/mapping/map.h"
 #include "codegen/plan/assemble.h"
 #include "ops/op_table.h"
+#include "ops/passes/common_subexpression_elimination.h"
+#include "ops/passes/dead_code_elimination.h"
 
 namespace triptych::codegen {
 
@@ -53,12 +55,24 @@ std::vector<External> external_calls(const loops::LoopProgram& program) {
   return calls;
 }
 
+// What the graph says twice is computed once, what needs no input before any call.
+Result<ir::Graph> simplified(ir::Graph graph, const Options& options) {
+  TRIPTYCH_TRY([[maybe_unused]] Unit once, ops::common_subexpression_elimination(graph));
+  if (options.fold_constants) {
+    TRIPTYCH_TRY([[maybe_unused]] Unit folded, options.fold_constants(graph));
+  }
+  TRIPTYCH_TRY([[maybe_unused]] Unit dropped, ops::dead_code_elimination(graph));
+  return graph;
+}
+
 }  // namespace
 
 Result<Generated> generate(const ir::Graph& graph, const Target& target, const Options& options) {
   Generated result;
   Stopwatch watch;
-  TRIPTYCH_TRY(loops::LoopProgram loops, loops::lower(graph, options.lower));
+  TRIPTYCH_TRY(ir::Graph simple, simplified(graph, options));
+  watch.lap("simplify");
+  TRIPTYCH_TRY(loops::LoopProgram loops, loops::lower(std::move(simple), options.lower));
   watch.lap("lower");
   TRIPTYCH_TRY(loops, loops::fuse(std::move(loops), target.traits, fuse_options(options)));
   watch.lap("fuse");
@@ -75,7 +89,8 @@ Result<Generated> generate(const ir::Graph& graph, const Target& target, const O
 
 Result<loops::LoopProgram> intermediate_form(const ir::Graph& graph, Form form,
                                              const Target& target, const Options& options) {
-  TRIPTYCH_TRY(loops::LoopProgram loops, loops::lower(graph, options.lower));
+  TRIPTYCH_TRY(ir::Graph simple, simplified(graph, options));
+  TRIPTYCH_TRY(loops::LoopProgram loops, loops::lower(std::move(simple), options.lower));
   if (form == Form::kLowered) return loops;
   TRIPTYCH_TRY(loops, loops::fuse(std::move(loops), target.traits, fuse_options(options)));
   if (form == Form::kFused) return loops;

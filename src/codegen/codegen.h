@@ -1,6 +1,7 @@
 // Stage 3: from a normalized graph to kernels, their text and a program.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct Options {
   bool eager_rounding = false;  // round f16/bf16 intermediates as eager does
   bool reuse_memory = true;
   loops::LowerOptions lower;
+  // Replaces what no input has a part in by constants; empty: nothing runs ops at compile time.
+  std::function<Status(ir::Graph&)> fold_constants;
 };
 
 // A code generation target: everything the pipeline needs to know of a device.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -81,6 +82,12 @@ def pointers(tensors: Sequence[torch.Tensor]) -> list[int]:
     return [tensor.data_ptr() for tensor in tensors]
 
 
+def chunk_multiple(text: str) -> int:
+    """What a launcher's chunks begin at multiples of: whole vectors of the parallel loop."""
+    found = re.search(r"parallel vector\((\d+)\)(?: unroll\((\d+)\))?", text)
+    return int(found[1]) * int(found[2] or 1) if found else 1
+
+
 def call(address: int, case: Case, tensors: Sequence[torch.Tensor]) -> int:
     """Runs the kernel at `address`; its error word."""
     addresses = pointers(tensors)
@@ -89,7 +96,8 @@ def call(address: int, case: Case, tensors: Sequence[torch.Tensor]) -> int:
     error = ctypes.c_int32(0)
     scratch = ctypes.create_string_buffer(SCRATCH_BYTES + 64)
     aligned = (ctypes.addressof(scratch) + 63) // 64 * 64
-    step = max(1, math.ceil(case.end / case.chunks))
+    multiple = chunk_multiple(case.text)
+    step = max(1, math.ceil(case.end / case.chunks / multiple) * multiple)
     for begin in range(0, max(case.end, 1), step):
         end = min(begin + step, case.end)
         _FUNCTION(address)(

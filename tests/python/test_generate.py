@@ -180,3 +180,103 @@ def test_toy_device_from_outside() -> None:
     finally:
         devices.unregister_device("toy")
     assert "toy" not in devices.list_devices()
+
+
+def test_what_no_input_has_a_part_in_is_computed_once() -> None:
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        lt = (torch.arange(8)[None] <= torch.arange(8)[:, None]).cumsum(-1) < 5
+        mask = torch.where(lt, 0.0, -torch.inf)
+        return torch.softmax(x + mask, -1), torch.matmul(mask.exp(), x)
+
+    x = torch.randn(3, 8, 8)
+    program = generate(triptych.normalize(function, [x]))
+    assert [name for name, _ in program.externals] == ["aten.bmm.default"], "no cumsum"
+    assert program.num_kernels <= 2
+    for _ in range(2):
+        for actual, expected in zip(program(x), function(x), strict=True):
+            torch.testing.assert_close(actual, expected)
+    assert "arange" not in program.lowered
+
+
+def test_equal_nodes_are_computed_once() -> None:
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return tuple(torch.cumsum(x.exp() + 1, 0) * k for k in range(1, 4))
+
+    x = torch.randn(5, 7)
+    program = generate(triptych.normalize(function, [x]))
+    assert len(program.externals) == 1, "one cumsum"
+    for actual, expected in zip(program(x), function(x), strict=True):
+        torch.testing.assert_close(actual, expected)
+
+
+def test_outputs_that_are_equal_have_memory_of_their_own() -> None:
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return x + 1, x + 1, torch.arange(4) + 2, torch.arange(4) + 2
+
+    x = torch.randn(5)
+    program = generate(triptych.normalize(function, [x]))
+    first = program(x)
+    for value in first:
+        value.zero_()
+    second = program(x)
+    for actual, expected in zip(second, function(x), strict=True):
+        assert torch.equal(actual, expected)
+    assert len({value.data_ptr() for value in first}) == 4
+
+
+def test_random_numbers_are_never_folded_or_merged() -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return x + torch.rand(4) - torch.rand(4)
+
+    x = torch.zeros(4)
+    program = generate(triptych.normalize(function, [x]))
+    torch.manual_seed(0)
+    expected = [function(x), function(x)]
+    torch.manual_seed(0)
+    actual = [program(x)[0], program(x)[0]]
+    assert torch.equal(actual[0], expected[0])
+    assert torch.equal(actual[1], expected[1])
+    assert not torch.equal(actual[0], actual[1])
+
+
+def test_a_constant_that_fails_fails_when_called() -> None:
+    graph = _C.Graph.parse("""graph late normalized {
+  %x: i64[2] = input.user("x")
+  %a: i64[4] = aten.arange.start_step(0, 4, dtype=torch.int64)
+  %i: i64[2] = aten.arange.start_step(3, 5, dtype=torch.int64)
+  %t: i64[2] = aten.index.Tensor(%a, [%i])
+  %y: i64[2] = aten.add.Tensor(%x, %t)
+  output %y
+}
+""")
+    program = generate(graph)
+    with pytest.raises(IndexError):
+        program(torch.zeros(2, dtype=torch.int64))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_kernels_compiled_side_by_side(threads: int) -> None:
+    from triptych.toolchains import ToolchainError, llvm
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        for step in (torch.sin, lambda y: torch.softmax(y, -1), lambda y: torch.fmod(y, 0.3)):
+            x = torch.mm(step(x), x)
+        return x
+
+    x = torch.randn(6, 6)
+    program = generate(triptych.normalize(function, [x]))
+    code = llvm.compile(
+        program.text,
+        program._code.entries,
+        program._code.symbols_needed,
+        {"threads": threads},
+    )
+    assert sorted(code.addresses) == sorted(program._code.entries)
+    assert len(set(code.addresses.values())) == len(code.addresses) > 2
+    with pytest.raises(ToolchainError, match="LLVM"):
+        llvm.compile(
+            program.text.replace("ret void", "ret strange", 1),
+            program._code.entries,
+            program._code.symbols_needed,
+            {"threads": threads},
+        )

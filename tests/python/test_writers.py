@@ -493,3 +493,100 @@ def test_streaming_stores(offset: int) -> None:
     assert text.count("!nontemporal") == 2, "two groups of %y; %z is too small"
     library = build([case], "llvm", streaming_store_bytes=4000)
     run(case, library.addresses[case.entry()], "llvm streaming")
+
+
+def test_parallel_loops_of_whole_vectors() -> None:
+    """A constant number of whole vectors: no masks and no tail, whatever the chunks."""
+    text = """kernel whole(in %a: f32[COUNT], out %y: f32[COUNT], out %z: bf16[COUNT]) {
+  for i0 in COUNT parallel vector(16) unroll(UNROLL) {
+    v0 = load %a[i0]
+    v1 = erf v0
+    store %y[i0], v1
+    v2 = cast v0 : bf16
+    store %z[i0], v2
+  }
+}
+"""
+    cases = []
+    for count, unroll, chunks in ((16, 1, 1), (64, 2, 2), (960, 4, 4), (960, 1, 7), (976, 2, 3)):
+        of_size = text.replace("COUNT", str(count)).replace("UNROLL", str(unroll))
+        outputs = [(torch.float32, count), (torch.bfloat16, count)]
+        cases.append(
+            Case(
+                of_size,
+                [values("f32", count, max(count, 20))[:count]],
+                outputs,
+                end=count,
+                chunks=chunks,
+                ulps=4,
+                absolute=1e-37,
+            )
+        )
+    check(cases)
+    texts = [case.text for case in cases]
+    wide = [
+        _C.write_kernels([one], "llvm", vector_bytes=64, masked_memory=True)["text"]
+        for one in texts
+    ]
+    assert ["masked" in one for one in wide] == [False, False, False, False, True]
+
+
+def test_fmod_of_far_apart_numbers() -> None:
+    """Exact for quotients of any size, around whole ones, for tiny and infinite numbers."""
+    cases = []
+    for dtype, lanes in (("f32", 16), ("f64", 8)):
+        torch_dtype = DTYPES[dtype]
+        info = torch.finfo(torch_dtype)
+        generator = torch.Generator().manual_seed(3)
+        count = 4096
+        exponents = torch.randint(-60, 60, (2, count), generator=generator)
+        mantissas = torch.randn(2, count, generator=generator, dtype=torch.float64)
+        a, b = (mantissas * torch.pow(2.0, exponents.double())).to(torch_dtype)
+        whole = torch.randint(1, 1 << 20, (count,), generator=generator).to(torch_dtype)
+        near = (b * whole).clone()
+        steps = torch.tensor([math.inf, -math.inf], dtype=torch_dtype)
+        near[::3] = torch.nextafter(near[::3], steps[0])
+        near[1::3] = torch.nextafter(near[1::3], steps[1])
+        special = torch.tensor(
+            [0.0, -0.0, math.inf, -math.inf, math.nan, info.tiny / 8, -info.tiny, info.max, 1.0],
+            dtype=torch_dtype,
+        )
+        x = torch.cat([a, near, special.repeat(len(special))])
+        y = torch.cat([b, b, special.repeat_interleave(len(special))])
+        n = x.numel()
+        for op in ("fmod", "remainder"):
+            array = f"{dtype}[{n}]"
+            text = f"""kernel {op}(in %a: {array}, in %b: {array}, out %y: {array}) {{
+  for i0 in {n} parallel vector({lanes}) {{
+    v0 = load %a[i0]
+    v1 = load %b[i0]
+    v2 = {op} v0, v1
+    store %y[i0], v2
+  }}
+}}
+"""
+            cases.append(Case(text, [x, y], [(torch_dtype, n)], end=n, chunks=2))
+    check(cases)
+
+
+@pytest.mark.parametrize("op", ["sin", "cos"])
+def test_sine_and_cosine_of_any_size(op: str) -> None:
+    """Near 0, near multiples of pi/2, at the limit of the short reduction and beyond."""
+    generator = torch.Generator().manual_seed(5)
+    parts = [torch.randn(4000, generator=generator) * scale for scale in (1e-3, 1, 30, 9e3, 1e6)]
+    halves = (torch.arange(-9000, 9000, 7, dtype=torch.float64) * (math.pi / 2)).float()
+    limit = torch.tensor([30000.0, -30000.0, 30000.004, 0.0, -0.0, 1e38, math.inf, math.nan, 1e-42])
+    x = torch.cat([*parts, halves, limit])
+    n = x.numel()
+    text = f"""kernel one(in %a: f32[{n}], out %y: f32[{n}]) {{
+  for i0 in {n} parallel vector(16) {{
+    v0 = load %a[i0]
+    v1 = {op} v0
+    store %y[i0], v1
+  }}
+}}
+"""
+    case = Case(text, [x], [(torch.float32, n)], end=n, ulps=2)
+    check([case], languages=("llvm",))
+    zeros = case.expected[0][:n][x == 0]
+    assert torch.equal(torch.signbit(zeros), torch.signbit(getattr(torch, op)(x[x == 0])))

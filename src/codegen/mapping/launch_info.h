@@ -11,7 +11,7 @@ struct LaunchInfo {
   // serial while parallel_extent * cost is below what a parallel region costs, and sizes its chunks
   // by it.
   loops::SymExpr iteration_cost_ps;
-  int chunk_multiple = 1;        // chunks should begin at multiples of this: whole vectors
+  int chunk_multiple = 1;        // chunks begin at multiples of this: whole vectors
   loops::SymExpr scratch_bytes;  // of one running chunk; 0 when the kernel has no locals
 };
 LaunchInfo launch_info(const loops::Kernel& mapped);

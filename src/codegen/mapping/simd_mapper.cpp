@@ -146,7 +146,12 @@ class SimdMapper {
     loop.width = width;
     loop.unroll = unroll_factor(body, !loop.reductions.empty());
     if (const auto extent = loop.extent.as_constant()) {
-      while (loop.unroll > 1 && loop.unroll * width > *extent) loop.unroll /= 2;
+      // Whole steps only, if whole vectors do: a tail is text to compile.
+      const auto fits = [&](int unroll) {
+        return unroll * width <= *extent &&
+               (*extent % width != 0 || *extent % (unroll * width) == 0);
+      };
+      while (loop.unroll > 1 && !fits(loop.unroll)) loop.unroll /= 2;
     }
     if (width == 1) {  // nothing to gain: a plain loop
       loop.schedule = Schedule::kSerial;

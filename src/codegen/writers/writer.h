@@ -5,7 +5,8 @@
 //   void NAME(void* const* buffers, const int64_t* symbols, int64_t begin, int64_t end,
 //             int32_t* error, void* scratch);
 // `buffers` follows Kernel::buffers without locals, each pointing at element 0 of the index space;
-// [begin, end) is the part of the outermost kParallel loop to run (0, 1 when there is none);
+// [begin, end) is the part of the outermost kParallel loop to run (0, 1 when there is none), both
+// multiples of LaunchInfo::chunk_multiple, or the loop's end;
 // `scratch` holds the locals, 64-byte aligned, scratch_bytes(kernel) long; `error` is written with
 // Check::Code, never cleared.
 #pragma once

@@ -54,6 +54,7 @@ class KernelWriter {
   struct Range {
     Operand begin, end;
     std::optional<std::int64_t> extent;  // when constant, from 0
+    bool whole = false;                  // begin and end are multiples of width * unroll
   };
   void loop(const Loop& loop);
   void finish(const loops::Reduction& reduction, const Accumulators& last, std::size_t r);

@@ -13,6 +13,9 @@ void KernelWriter::loop(const Loop& loop) {
   Range range{Operand{.text = "0"}, scalar_index(scope_, loop.extent), loop.extent.as_constant()};
   if (loop.schedule == Schedule::kParallel) {
     range = {Operand{.text = "%begin"}, Operand{.text = "%end"}, std::nullopt};
+    // A launcher's chunks begin at such multiples.
+    const auto extent = loop.extent.as_constant();
+    range.whole = extent && *extent % (loop.width * loop.unroll) == 0;
   }
   scope_.ranges.set_extent(loop.variable, loop.extent);
   bool vector = loop.width > 1 && !scope_.vector.active;

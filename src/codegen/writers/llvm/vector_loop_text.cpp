@@ -3,7 +3,8 @@
 //   main loop, U full vectors at a time            while i + U*W <= N
 //   tail, one vector with a mask at a time         while i < N
 //
-// Whichever of the two cannot run for a constant N is left out, and what runs once is no loop.
+// Whichever of the two cannot run for a constant N is left out, and what runs once is no loop: a
+// parallel loop of whole vectors has no tail, since a launcher's chunks begin at whole vectors.
 // Machines without masked memory run the tail in scalar code. Accumulators: one vector for each of
 // the U groups, joined behind the main loop, reduced to a scalar behind the tail. A large body is
 // printed once, with a mask in every iteration: what the mask costs is little beside it, and
@@ -255,6 +256,9 @@ Accumulators KernelWriter::constant_vector_loop(const Loop& loop, const Range& r
 }
 
 Accumulators KernelWriter::general_vector_loop(const Loop& loop, const Range& range) {
+  if (range.whole) {
+    return full_vectors(loop, loop.unroll, range.begin.text, range.end.text, false);
+  }
   Accumulators none = identities(loop, 1);
   if (printed_once(loop)) return tail(loop, range.begin.text, range.end.text, none, std::nullopt);
   int step = loop.width * loop.unroll;

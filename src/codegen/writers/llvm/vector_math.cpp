@@ -3,6 +3,7 @@
 // is stated in units in the last place (ulp) of f32 and stays below rounding.
 #include "codegen/writers/llvm/vector_math.h"
 
+#include <functional>
 #include <limits>
 
 #include "support/check.h"
@@ -282,6 +283,106 @@ std::string by_library(Ops& ops, const Traits& traits, ScalarOp op,
   });
 }
 
+// A function of the module: `fast` where `inside` holds for every lane, else `slow` for all of
+// them. A branch of its own keeps what is rare out of the kernel's loop.
+using Body = std::function<std::string(Ops&, const std::vector<std::string>&)>;
+struct Guarded {
+  std::string name;
+  Body inside, fast, slow;
+};
+
+std::string call_guarded(Ops& ops, const Guarded& function, const std::vector<std::string>& args) {
+  const std::string name = cat("triptych_", function.name, ".", mangled(ops.dtype(), ops.lanes()));
+  Code code;
+  Ops inner(code, ops.dtype(), ops.lanes(), 0);
+  std::string parameters, list;
+  std::vector<std::string> given;
+  for (std::size_t k = 0; k < args.size(); ++k) {
+    given.push_back(cat("%x", num(static_cast<std::int64_t>(k))));
+    parameters += cat(k == 0 ? "" : ", ", ops.type(), " ", given.back());
+    list += cat(k == 0 ? "" : ", ", ops.type(), " ", args[k]);
+  }
+  const std::string inside = function.inside(inner, given);
+  const std::string fast = function.fast(inner, given);
+  const std::string bits = cat("i", num(ops.lanes()));
+  const std::string packed =
+      inner.def(cat("bitcast ", vector_type("i1", ops.lanes()), " ", inside, " to ", bits));
+  const std::string all = inner.def(cat("icmp eq ", bits, " ", packed, ", -1"));
+  code.here() += cat("  br i1 ", all, ", label %common, label %rare\nrare:\n");
+  const std::string slow = function.slow(inner, given);
+  code.here() +=
+      cat("  ret ", ops.type(), " ", slow, "\ncommon:\n  ret ", ops.type(), " ", fast, "\n");
+  const std::string text = code.close_region().body;
+  for (const auto& [key, declaration] : code.needs().declarations)
+    ops.code().declare(key, declaration);
+  for (const std::string& external : code.needs().externals) ops.code().external(external);
+  ops.code().helper(name, cat("define internal ", ops.type(), " @", name, "(", parameters,
+                              ") #0 {\nentry:\n", text, "}\n"));
+  return ops.def(cat("call ", ops.type(), " @", name, "(", list, ")"));
+}
+
+// n = round(x 2/pi), r = x - n pi/2 in three parts of pi/2, then sin r or cos r by the quadrant.
+std::string sine_f32(Ops& ops, const std::string& x, bool cosine) {
+  Ops ints = ops.with(DType::kI32);
+  std::string shift = ops.constant(12582912.0);
+  std::string n = ops.binary("fsub", ops.fma(x, ops.constant(0.63661977236758134), shift), shift);
+  std::string r = ops.fma(n, ops.constant(-1.5707963705062866), x);
+  r = ops.fma(n, ops.constant(4.3711388286737929e-8), r);
+  r = ops.fma(n, ops.constant(1.7151245100058819e-15), r);
+  std::string quadrant = ops.convert("fptosi", n, DType::kI32);
+  if (cosine) quadrant = ints.binary("add", quadrant, ints.integer(1));
+  std::string z = ops.binary("fmul", r, r);
+  std::string p = ops.polynomial(  // 0.06 ulp
+      z, {-1.9515283185945731e-4, 8.3321607618059648e-3, -1.666665460954752e-1});
+  std::string sine = ops.fma(ops.binary("fmul", p, z), r, r);
+  sine = ops.intrinsic("llvm.copysign", {sine, r});  // of -0 too
+  std::string q = ops.polynomial(
+      z, {2.4433157070448445e-5, -1.3887316254481262e-3, 4.1666645682978313e-2, -0.5, 1});
+  std::string odd = ints.icmp("ne", ints.binary("and", quadrant, ints.integer(1)), ints.integer(0));
+  std::string value = ops.select(odd, q, sine);
+  std::string sign =
+      ints.binary("shl", ints.binary("and", quadrant, ints.integer(2)), ints.integer(30));
+  std::string flipped = ints.binary("xor", ops.convert("bitcast", value, DType::kI32), sign);
+  return ints.convert("bitcast", flipped, DType::kF32);
+}
+
+// |a| - q |b| with q = |a| / |b| cut, which may be 1 too large by rounding: every step is exact
+// while q has no more digits than the type. The sign is a's.
+std::string fmod_of(Ops& ops, const std::string& a, const std::string& b) {
+  std::string x = ops.abs(a);
+  std::string y = ops.abs(b);
+  std::string q = ops.intrinsic("llvm.trunc", {ops.div(x, y)});
+  std::string r = ops.fma(ops.neg(q), y, x);
+  r = ops.select(ops.fcmp("olt", r, ops.constant(0)), ops.binary("fadd", r, y), r);
+  r = ops.select(ops.fcmp("olt", x, y), x, r);  // also for infinite b
+  return ops.intrinsic("llvm.copysign", {r, a});
+}
+
+std::string guarded_function(Ops& ops, const Traits& traits, ScalarOp op,
+                             const std::vector<std::string>& args) {
+  using Values = std::vector<std::string>;
+  const bool is_fmod = op == ScalarOp::kFmod;
+  const auto small = [](Ops& o, const Values& x) {  // n pi/2 is exact enough up to here
+    return o.fcmp("ole", o.abs(x[0]), o.constant(30000));
+  };
+  const auto few_digits = [](Ops& o, const Values& x) {
+    const double limit = o.dtype() == DType::kF64 ? 4503599627370496.0 : 8388608.0;
+    return o.fcmp("olt", o.div(o.abs(x[0]), o.abs(x[1])), o.constant(limit));
+  };
+  Guarded function{.name = std::string(loops::info(op).name)};
+  if (is_fmod) {
+    function.inside = few_digits;
+    function.fast = [](Ops& o, const Values& x) { return fmod_of(o, x[0], x[1]); };
+  } else {
+    function.inside = small;
+    function.fast = [op](Ops& o, const Values& x) {
+      return sine_f32(o, x[0], op == ScalarOp::kCos);
+    };
+  }
+  function.slow = [&traits, op](Ops& o, const Values& x) { return by_library(o, traits, op, x); };
+  return call_guarded(ops, function, args);
+}
+
 }  // namespace
 
 std::string math_function(Ops& ops, const Traits& traits, ScalarOp op,
@@ -293,6 +394,10 @@ std::string math_function(Ops& ops, const Traits& traits, ScalarOp op,
     if (op == ScalarOp::kErf && is_float) return erf_f32(ops, args[0]);
     if (op == ScalarOp::kLog && is_float) return log_f32(ops, args[0]);
     if (op == ScalarOp::kSigmoid) return sigmoid_of(ops, traits, args[0]);
+    const bool sine = op == ScalarOp::kSin || op == ScalarOp::kCos;
+    if ((sine && is_float) || op == ScalarOp::kFmod) {
+      return guarded_function(ops, traits, op, args);
+    }
   } else if (op == ScalarOp::kSigmoid) {
     std::string e = by_library(ops, traits, ScalarOp::kExp, {ops.neg(args[0])});
     return ops.div(ops.constant(1), ops.binary("fadd", e, ops.constant(1)));
