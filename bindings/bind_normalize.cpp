@@ -37,7 +37,6 @@ nb::dict describe(const normalize::NormalizeReport& report) {
   nb::dict out;
   out["recorded"] = report.counters.recorded;
   out["by_rule"] = report.counters.by_rule;
-  out["by_structured_meta"] = report.counters.by_structured_meta;
   out["python_meta"] = report.counters.python_meta_ops;
   out["python_decompositions"] = report.counters.python_decomposed_ops;
   out["specialized_sizes"] = report.specialized_sizes;

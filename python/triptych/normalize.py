@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils import _pytree as pytree
 
-from . import _C, errors
+from . import _C, errors, program_state
 from .captured import node_location
 from .leak_guard import no_data
 from .node_runner import NodeRunner
@@ -42,7 +42,9 @@ def normalize(
     `what` is a callable or an nn.Module (traced without guards), a torch.fx.GraphModule, an
     ExportedProgram, or a Graph. `example_inputs` are the positional arguments: real tensors,
     integers, and nested containers of these; the flattened tensors are the graph's inputs.
-    `decompositions` maps ops to functions that replace them; `keep` names ops that stay.
+    `decompositions` maps ops to functions that replace them. `keep` names ops that stay one node
+    ("aten.gelu.default", "aten.linear", `torch.ops.aten.linear`), composite ones too; a call that
+    one node cannot stand for (it returns or writes an argument) is taken apart all the same.
     """
     return normalize_with_report(what, example_inputs, decompositions, keep)[0]
 
@@ -62,7 +64,7 @@ def normalize_with_report(
     """
     chosen = None if specialize else symbols or {}
     args = example_inputs if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
-    request: dict[str, Any] = {"keep": {str(op) for op in keep}}
+    request: dict[str, Any] = {"keep": _op_names(keep)}
     if decompositions:
         request["caller_table"] = {str(op): function for op, function in decompositions.items()}
     if isinstance(what, torch.export.ExportedProgram):
@@ -79,6 +81,21 @@ def normalize_with_report(
         f"normalize takes a callable, a module, a graph module, an exported program or a graph, "
         f"not {type(what).__name__}"
     )
+
+
+def _op_names(keep: Iterable[Any]) -> set[str]:
+    """The overloads that are meant: "aten.linear.default", "aten.linear" or `torch.ops.aten.linear`
+    (all of its overloads). Raises UserError for what is no op."""
+    names: set[str] = set()
+    for op in keep:
+        namespace, _, rest = str(op).replace("::", ".").partition(".")
+        name, _, overload = rest.partition(".")
+        packet = getattr(getattr(torch.ops, namespace, None), name, None) if name else None
+        known = packet.overloads() if isinstance(packet, torch._ops.OpOverloadPacket) else []
+        if not known or (overload and overload not in known):
+            raise errors.UserError(f"keep names {str(op)!r}, which is no operator")
+        names.update(f"{namespace}.{name}.{o}" for o in ([overload] if overload else known))
+    return names
 
 
 def _trace_graph_module(
@@ -115,12 +132,13 @@ def _trace(
     inputs: list[InputSpec] = []
     positions = _add_leaves(leaves, placeholders, symbols, inputs)
     state = ModuleState(module, inputs)
+    is_graph = isinstance(module, torch.fx.GraphModule)
 
     def program(*traced: Any) -> list[Any]:
         flat = [
             leaf if at is None else traced[at] for leaf, at in zip(leaves, positions, strict=True)
         ]
-        with state.replaced_by(traced):
+        with state.replaced_by(traced), program_state.kept(sets_grad_mode=is_graph):
             return pytree.tree_leaves(
                 function(*pytree.tree_unflatten(flat, structure)), is_leaf=lambda x: x is None
             )

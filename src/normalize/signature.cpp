@@ -6,6 +6,8 @@
 #include <ATen/FunctionalTensorWrapper.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/ops/clone.h>
+#include <ATen/ops/copy.h>
+#include <ATen/ops/empty_strided.h>
 
 #include "normalize/input_strides.h"
 #include "normalize/tracer/trace_key.h"
@@ -26,6 +28,21 @@ at::FunctionalTensorWrapper* wrapper_of(const at::Tensor& tensor) {
 at::functionalization::FunctionalStorageImpl* memory_of(const at::Tensor& wrapper) {
   return static_cast<at::functionalization::FunctionalStorageImpl*>(
       wrapper.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl());
+}
+
+// One element stands for the whole dimension.
+bool is_repeated(const at::Tensor& tensor, std::int64_t dim) {
+  const ir::SymExpr stride = SymbolicShapes::expr(tensor.sym_stride(dim));
+  return stride == ir::SymExpr(0) && SymbolicShapes::expr(tensor.sym_size(dim)) != ir::SymExpr(1);
+}
+
+bool same_strides(const at::Tensor& a, const at::Tensor& b) {
+  for (std::int64_t d = 0; d < a.dim(); ++d) {
+    if (SymbolicShapes::expr(a.sym_size(d)) == ir::SymExpr(1)) continue;
+    if (SymbolicShapes::expr(a.sym_stride(d)) != SymbolicShapes::expr(b.sym_stride(d)))
+      return false;
+  }
+  return true;
 }
 
 at::Tensor wrap(const at::Tensor& fake) {
@@ -282,6 +299,10 @@ ir::TensorType Signature::view_type(const at::Tensor& wrapper, const at::Tensor&
   const at::Tensor view =
       functional::apply_view_meta_sequence(base, wrapper_of(wrapper)->view_metas());
   trace_.set_recording(true);
+  // Strides say nothing of a lazy conjugate or negative: its fake has memory of its own.
+  if (view.storage().unsafeGetStorageImpl() != base.storage().unsafeGetStorageImpl())
+    throw Unsupported(unsupported("normalize.lazy_bit",
+                                  "an output is a lazy conjugate or negative of other memory"));
   return trace_.type_of(view);
 }
 
@@ -308,9 +329,25 @@ std::optional<std::size_t> Signature::input_of(ir::ValueId value) const {
   return std::nullopt;
 }
 
+namespace {
+
+// A copy laid out as the tensor is, gaps and repeated elements too: eager's would be a view.
+at::Tensor copy_in_layout(const at::Tensor& fake) {
+  for (std::int64_t d = 0; d < fake.dim(); ++d) {
+    if (!is_repeated(fake, d)) continue;
+    return copy_in_layout(fake.narrow_symint(d, 0, 1)).expand_symint(fake.sym_sizes());
+  }
+  const at::Tensor copy = at::clone(fake);
+  if (same_strides(copy, fake)) return copy;
+  return at::copy(at::empty_strided_symint(fake.sym_sizes(), fake.sym_strides(), fake.options()),
+                  fake);
+}
+
+}  // namespace
+
 ir::ValueId Signature::clone_of(const at::Tensor& fake) {
   c10::impl::ExcludeDispatchKeyGuard below(c10::DispatchKeySet(c10::DispatchKey::Functionalize));
-  return as_fake(at::clone(fake))->value;
+  return as_fake(copy_in_layout(fake))->value;
 }
 
 ir::ValueId Signature::owned(const at::Tensor& fake) {

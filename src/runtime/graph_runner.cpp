@@ -7,6 +7,7 @@
 
 #include "runtime/argument_to_ivalue.h"
 #include "runtime/constants.h"
+#include "runtime/dtype_view.h"
 #include "runtime/errors.h"
 #include "runtime/external_op.h"
 #include "runtime/symbol_binding.h"
@@ -127,8 +128,13 @@ class GraphRunner {
   // it.
   IValue view(const IValue& base, const ir::SymExpr& base_offset,
               const ir::TensorType& type) const {
-    if (base.toTensor().scalar_type() != to_torch(type.dtype)) {
-      fail(unsupported("runtime.view_dtype", "an output that is a view of another dtype"));
+    const c10::ScalarType dtype = to_torch(type.dtype);
+    if (base.toTensor().scalar_type() != dtype) {
+      const ir::SymExpr bytes =
+          type.storage_offset * ir::SymExpr(ir::dtype_bytes(type.dtype)) -
+          base_offset * ir::SymExpr(static_cast<std::int64_t>(base.toTensor().itemsize()));
+      return view_of_dtype(base.toTensor(), dtype, integers(type.sizes), integers(type.strides),
+                           evaluate(bytes, symbols_));
     }
     const std::int64_t distance = evaluate(type.storage_offset - base_offset, symbols_);
     return base.toTensor().as_strided(integers(type.sizes), integers(type.strides),

@@ -68,7 +68,8 @@ class Builder {
   void find_views();
   void add_formulas(const ir::Argument& argument);
   std::vector<SlotIndex> first_writes(const std::vector<plan::SlotId>& slots);
-  ir::DType dtype_of_base(const ir::Output& output) const;  // of the memory that the output shows
+  ir::DType dtype_of_base(const ir::Output& output) const;  // of a view: what it is a view of
+  ir::DType dtype_of_output(const ir::Output& output) const;
   const SymExpr& offset_of_output(const ir::Output& output) const;
 
   Layout& out_;
@@ -208,12 +209,23 @@ const SymExpr& Builder::offset_of_output(const ir::Output& output) const {
 
 ir::DType Builder::dtype_of_base(const ir::Output& output) const {
   using Kind = ir::Output::Kind;
-  if (output.kind == Kind::kInput || output.kind == Kind::kViewOfInput) {
+  if (output.kind == Kind::kViewOfInput)
     return program_.slots[plan::SlotId{output.index}].type.dtype;
+  return dtype_of_output(program_.outputs[output.index]);
+}
+
+ir::DType Builder::dtype_of_output(const ir::Output& output) const {
+  using Kind = ir::Output::Kind;
+  switch (output.kind) {
+    case Kind::kInput:
+      return program_.slots[plan::SlotId{output.index}].type.dtype;
+    case Kind::kFresh:
+      return program_.slots[plan::SlotId{output.value.value}].type.dtype;
+    case Kind::kSameAs:
+      return dtype_of_output(program_.outputs[output.index]);
+    default:
+      return output.view.dtype;
   }
-  if (output.kind == Kind::kFresh)
-    return program_.slots[plan::SlotId{output.value.value}].type.dtype;
-  return dtype_of_base(program_.outputs[output.index]);
 }
 
 void Builder::add_signature() {
@@ -227,11 +239,15 @@ void Builder::add_signature() {
       const SymExpr& base = output.kind == Kind::kViewOfInput
                                 ? program_.slots[plan::SlotId{output.index}].type.storage_offset
                                 : offset_of_output(program_.outputs[output.index]);
-      if (output.view.dtype != dtype_of_base(output)) {
-        fail(unsupported("runtime.view_dtype", "an output that is a view of another dtype"));
-      }
+      const ir::DType base_dtype = dtype_of_base(output);
       view = {places(output.view.sizes), places(output.view.strides),
-              place(output.view.storage_offset - base)};
+              place(output.view.storage_offset - base), std::nullopt};
+      if (output.view.dtype != base_dtype) {
+        view.other_dtype = to_torch(output.view.dtype);
+        view.distance =
+            place(output.view.storage_offset * SymExpr(ir::dtype_bytes(output.view.dtype)) -
+                  base * SymExpr(ir::dtype_bytes(base_dtype)));
+      }
     } else if (const auto* expr = output.literal.get_if<SymExpr>()) {
       literal = place(*expr);
     } else if (const auto* value = output.literal.get_if<ir::ValueId>()) {
@@ -247,7 +263,7 @@ void Builder::add_signature() {
       out_.slots[mutation.value.value].as_tensor = true;
     } else {
       view = {places(mutation.metadata.sizes), places(mutation.metadata.strides),
-              place(mutation.metadata.storage_offset)};
+              place(mutation.metadata.storage_offset), std::nullopt};
     }
     out_.metadata.push_back(std::move(view));
     out_.mutated_inputs.push_back(mutation.input);

@@ -3,6 +3,7 @@
 // by threads.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -100,7 +101,8 @@ struct Layout {
   std::vector<Guard> guards;
   struct View {
     std::vector<Place> sizes, strides;
-    Place distance = 0;
+    Place distance = 0;  // from the base, in bytes where the dtype is another one than the base's
+    std::optional<c10::ScalarType> other_dtype;
   };
   std::vector<View> output_views;  // per output; kViewOfInput and kViewOfOutput
   std::vector<View> metadata;      // per mutation; kMetadata

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 import torch
 
+import triptych
 from triptych import _C, devices
 
 TABLE = Path(__file__).parents[2] / "src/ops/table/pointwise.toml"
@@ -77,10 +78,6 @@ INEXACT_EAGER = {
     "aten.silu_backward.default": (lambda x: torch.isinf(x), "eager multiplies in another order"),
     "aten.special_ndtr.default": (lambda x: x < -1.5, "eager rounds 16-bit intermediates"),
     "aten.logit.default": (lambda x: (x - 0.5).abs() < 0.6, "eager rounds 16-bit intermediates"),
-    "aten.div.Scalar_mode": (
-        lambda x: (x.abs() > 0.5) & (x.abs() < 1),
-        "the lowered quotient is rounded to 16 bits before trunc, as eager's of two tensors is",
-    ),
 }
 # Of these, eager's vector code and the scalar code for the last elements differ where self is NaN.
 NAN_BY_POSITION = {
@@ -88,7 +85,7 @@ NAN_BY_POSITION = {
     "aten.hardswish_backward.default",
     "aten.hardtanh_backward.default",
 }
-HALF_ONLY = {"aten.special_ndtr.default", "aten.logit.default", "aten.div.Scalar_mode"}
+HALF_ONLY = {"aten.special_ndtr.default", "aten.logit.default"}
 # pow of 16-bit infinity and zero by 0.5: eager's scalar code calls pow, its float code sqrt.
 POW_BY_ROOT = (torch.float16, torch.bfloat16)
 
@@ -255,3 +252,31 @@ def test_mixed_dtypes(name: str) -> None:
 def test_integer_division_by_zero(name: str) -> None:
     numbers = torch.tensor([1, 2, 3])
     assert run_lowered(name, [numbers, torch.tensor([1, 0, 2])], {}, numbers) == 2
+
+
+@pytest.mark.parametrize("writer", ["interpreter", "llvm", "cpp"])
+@pytest.mark.parametrize("mode", ["trunc", "floor"])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_quotients_by_numbers_are_rounded_once(
+    dtype: torch.dtype, mode: str, writer: str
+) -> None:
+    """By a number, or by one element, eager divides in float32; by a tensor it rounds first."""
+    x = torch.linspace(-300, 300, 2001).to(dtype)
+    divisors = [0.1, 0.3, 3, 1.1, -0.7, torch.tensor(0.3), torch.tensor(0.3).to(dtype)]
+    if mode == "trunc":  # eager's floor of two 16-bit tensors rounds after each step: not copied
+        divisors += [torch.tensor([0.3]).to(dtype), torch.full_like(x, 0.3)]
+    for divisor in divisors:
+        if writer == "interpreter":
+            name = f"aten.div.{'Tensor' if isinstance(divisor, torch.Tensor) else 'Scalar'}_mode"
+            expected = op_of(name)(x, divisor, rounding_mode=mode)
+            got = run_lowered(name, [x, divisor], {"rounding_mode": mode}, expected)
+        else:
+            inputs = [x, divisor] if isinstance(divisor, torch.Tensor) else [x]
+
+            def program(x: torch.Tensor, other: Any = divisor) -> torch.Tensor:
+                return torch.div(x, other, rounding_mode=mode)
+
+            graph = triptych.normalize(program, inputs)
+            run = triptych.generate(graph, writer=writer, eager_rounding=True)
+            got, expected = run(*inputs)[0], program(*inputs)
+        assert torch.equal(got, expected), (divisor, (got != expected).sum())

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pathlib
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -458,3 +461,127 @@ def test_a_failed_trace_leaves_the_dispatcher_as_it_was() -> None:
         assert state() == before
     graph = triptych.normalize(torch.square, [torch.tensor([True, False])])
     assert graph.run(torch.tensor([True, False]))[0].dtype == torch.int64
+
+
+def test_kept_composites_are_one_node():
+    q, k, v = (torch.randn(2, 3, 5, 8) for _ in range(3))
+    graph = check(
+        lambda q, k, v: F.scaled_dot_product_attention(q, k, v.exp(), is_causal=True) + 1,
+        *(q, k, v.transpose(1, 2).contiguous().transpose(1, 2)),
+        keep=[torch.ops.aten.scaled_dot_product_attention],
+    )
+    assert names(graph) == ["exp.default", "scaled_dot_product_attention.default", "add.Tensor"]
+    x, w, b = torch.randn(2, 5, 4), torch.randn(3, 4), torch.randn(3)
+    graph = check(lambda x, w, b: F.linear(x.relu_(), w, b), x, w, b, keep=["aten.linear.default"])
+    assert names(graph) == ["relu.default", "linear.default"]
+    graph = check(lambda x: F.layer_norm(x, (4,)).mul_(2), x, keep=["aten.layer_norm"])
+    assert names(graph) == ["layer_norm.default", "mul.Tensor"]
+    graph = check(lambda x: torch.tensor_split(x, 2, 1)[0], x, keep=["aten.tensor_split"])
+    assert names(graph) == ["slice.Tensor"]  # a view: the graph says it is one
+    program = triptych.generate(triptych.normalize(lambda *a: F.linear(*a).exp(), (x, w, b),
+                                                   keep=["aten.linear"]))  # fmt: skip
+    same(program(x, w, b)[0], F.linear(x, w, b).exp())
+
+
+def test_kept_composites_in_a_module_and_inside_others():
+    layer = torch.nn.TransformerEncoderLayer(16, 2, 32, batch_first=True).train()
+    layer.dropout.p = layer.dropout1.p = layer.dropout2.p = layer.self_attn.dropout = 0.0
+    graph = triptych.normalize(layer, (torch.randn(2, 3, 16),), keep=["aten.linear"])
+    assert names(graph).count("linear.default") == 4  # that of the attention is inside it
+
+
+def test_kept_composites_with_symbolic_sizes():
+    graph, _ = normalize_with_report(
+        F.linear,
+        (torch.randn(6, 4), torch.randn(3, 4)),
+        keep=["aten.linear"],
+        symbols={(0, 0): "n"},
+    )
+    assert names(graph) == ["linear.default"] and str(graph.outputs[0].value.type.sizes[0]) == "n"
+
+
+def test_composites_that_one_node_cannot_stand_for_are_taken_apart():
+    x = torch.randn(3, 4)
+    graph = check(lambda x: F.dropout(x, 0.5, False) + 1, x, keep=["aten.dropout"])
+    assert names(graph) == ["add.Tensor"]  # it returned its argument
+    mean, var = torch.zeros(4), torch.ones(4)
+    graph = check(
+        lambda x, m, v: F.batch_norm(x, m, v, training=True), x, mean, var, keep=["aten.batch_norm"]
+    )
+    assert "batch_norm.default" not in names(graph)  # it wrote its statistics
+    assert len(graph.mutations) == 2
+    graph = check(lambda x, m, v: F.batch_norm(x, m, v), x, mean, var, keep=["aten.batch_norm"])
+    assert names(graph) == ["batch_norm.default"]
+
+
+def test_kept_composites_under_autocast_and_with_gradients():
+    x, w = torch.randn(3, 4), torch.randn(5, 4)
+
+    def program(x, w):
+        with torch.autocast("cpu", torch.bfloat16):
+            return F.linear(x, w)
+
+    graph = check(program, x, w, keep=["aten.linear"])
+    assert names(graph) == ["_to_copy.default", "_to_copy.default", "linear.default"]
+
+
+@pytest.mark.parametrize("name", ["aten.no_such_op", "linear", "aten.linear.no_such_overload"])
+def test_keep_refuses_what_is_no_operator(name):
+    with pytest.raises(triptych.errors.UserError, match="no operator"):
+        triptych.normalize(torch.relu, (torch.ones(2),), keep=[name])
+
+
+BATCH_NORM_OUTSIDE = """
+import sys, torch
+import torch._dynamo
+sys.path.insert(0, sys.argv[1])
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = torch.nn.BatchNorm2d(3)
+
+    def forward(self, x):
+        return self.norm(x).sin()
+
+def outside():
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    results = []
+    x = torch.randn(2, 3, 4, 4)
+    net = Net().train()
+    from torch.fx.experimental.proxy_tensor import make_fx
+    w = torch.ones(3)
+    f = lambda x, m, v: torch.native_batch_norm(x, w, None, m, v, True, 0.1, 1e-5)[0]
+    traced = make_fx(torch.func.functionalize(f))(x, torch.zeros(3), torch.ones(3))
+    results.append(str(traced.graph))
+    compiled = torch.compile(net, backend="aot_eager")
+    y = compiled(x.clone().requires_grad_())
+    y.sum().backward()
+    results += [y.detach(), net.norm.running_mean.clone(), net.norm.weight.grad.clone()]
+    return results
+
+before = outside()
+import triptych
+with torch.no_grad():
+    graph = triptych.normalize(Net().train(), (torch.randn(2, 3, 4, 4),))
+assert len(graph.mutations) == 3, graph
+after = outside()
+assert before[0] == after[0], (before[0], after[0])
+for a, b in zip(before[1:], after[1:]):
+    torch.testing.assert_close(a, b, rtol=0, atol=0)
+print("same")
+"""
+
+
+def test_tracing_changes_nothing_for_others(tmp_path):
+    """A process in which nothing of ours is imported yet; batch norm is caught specially."""
+    package = pathlib.Path(triptych.__file__).parents[1]
+    script = tmp_path / "outside.py"
+    script.write_text(BATCH_NORM_OUTSIDE)
+    done = subprocess.run(
+        [sys.executable, str(script), str(package)], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["same"]
+    assert "Overriding" not in done.stderr

@@ -8,6 +8,7 @@ there for the status page.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
@@ -32,29 +33,16 @@ WIDE_DTYPE = {
     torch.float16: torch.float64,
 }
 
-# Right values in memory of another layout than eager's: the shape rule or Meta kernel says other
-# strides than the CPU's kernel gives. Each must fail until it is mended (strict).
-LAYOUT_DIFFERS = {
-    "unsafe_chunk": "chunks are copies of their own",
-    "svd_lowrank": "layout of linalg_svd's factors",
-    "pca_lowrank": "layout of linalg_svd's factors",
-    "fft.hfft2": "layout of transforms over several dimensions",
-    "fft.rfftn": "layout of transforms over several dimensions",
-}
-
-
-def _parameter(op: Any) -> Any:
-    reason = LAYOUT_DIFFERS.get(op.name)
-    marks = [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
-    return pytest.param(op, marks=marks, id=f"{op.name}-{op.variant_test_name}")
-
 
 def _call(op: Any, tensors: list[torch.Tensor], leaves: list[Any], spec: Any) -> Any:
     supply = iter(tensors)
     filled = [next(supply) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
     args, kwargs = tree_unflatten(filled, spec)
-    # The database seeds some random ops inside the op; a traced seed would be lost. Callers seed.
-    with unittest.mock.patch("torch.manual_seed"):
+    # The database seeds some random ops inside the op, which is refused. Callers seed.
+    with (
+        unittest.mock.patch("torch.manual_seed"),
+        unittest.mock.patch("torch.testing._utils.freeze_rng_state", contextlib.nullcontext),
+    ):
         return op(*args, **kwargs)
 
 
@@ -134,7 +122,7 @@ def run_sample(op: Any, sample: Any) -> str:
     return "ok"
 
 
-@pytest.mark.parametrize("op", [_parameter(op) for op in op_db])
+@pytest.mark.parametrize("op", op_db, ids=lambda op: f"{op.name}-{op.variant_test_name}")
 def test_op(op: Any) -> None:
     status: dict[str, list[str]] = {}
     failures: list[str] = []

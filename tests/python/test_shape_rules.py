@@ -108,10 +108,6 @@ def test_iterator_strides_on_random_layouts() -> None:
     assert_no_mismatch(checker)
 
 
-@pytest.mark.xfail(
-    reason="float64: one channels-last image under a 1x1 kernel with padding keeps that layout",
-    strict=True,
-)
 def test_convolutions_of_every_layout() -> None:
     draw = random.Random(0)
     checker = RuleChecker(_C.apply_shape_rule)

@@ -140,20 +140,7 @@ def check(function: Function, make, symbols, sizes: list[tuple[int, int]]) -> No
     assert held > 1, [str(g) for g in graph.guards]
 
 
-# Each must fail until it is mended (strict).
-OPEN = {
-    "roll": "PyTorch's composite kernel overflows a symbolic expression: raised, not wrong",
-    "attention": "the result's strides under symbolic sizes are not eager's; values are right",
-}
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(n, marks=[pytest.mark.xfail(reason=OPEN[n], strict=True)] if n in OPEN else [])
-        for n in ROWS
-    ],
-)
+@pytest.mark.parametrize("name", ROWS)
 def test_rows(name: str) -> None:
     sizes = [(4, 6), (5, 7), (3, 3), (7, 4), (2, 9)]
     check(ROWS[name], lambda a, b: torch.randn(a, b, 16), [(0, "s0"), (1, "s1")], sizes)

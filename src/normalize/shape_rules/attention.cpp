@@ -7,19 +7,16 @@
 namespace triptych::normalize {
 namespace {
 
-// (query, key, value, ...) of [batch, heads, length, depth] -> output, laid out as
-// [batch, length, heads, depth]; logsumexp of [batch, length, heads] seen as [batch, heads,
-// length].
+// (query, key, value, ...) of [batch, heads, length, depth] -> output, laid out as the query;
+// logsumexp of [batch, length, heads] seen as [batch, heads, length].
 void flash_attention_cpu(RuleContext& ctx) {
   const at::Tensor& query = ctx.tensor(0);
   TORCH_CHECK(query.dim() == 4,
               "scaled_dot_product_attention_flash_attention: Accept only 4 dims "
               "inputs shape of {B, H, T, K}");
   const SizesRef q = query.sym_sizes();
-  const c10::SymInt& depth = ctx.tensor(2).sym_size(3);
-  ResultMeta output = fresh_like({q[0], q[2], q[1], depth}, query);
-  std::swap(output.sizes[1], output.sizes[2]);
-  std::swap(output.strides[1], output.strides[2]);
+  ResultMeta output = fresh_like(sizes_of(query), query);
+  output.strides = strides_like(query, at::MemoryFormat::Preserve);
   ctx.add_result(std::move(output));
   const at::ScalarType dtype = at::toOpMathType(query.scalar_type());
   ResultMeta logsumexp = fresh({q[0], q[2], q[1]}, dtype, query.device());

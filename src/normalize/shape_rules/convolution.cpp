@@ -97,9 +97,10 @@ bool all_equal(const Sizes& sizes, int64_t value) {
   return true;
 }
 
-// Whether the CPU takes oneDNN's kernel (float32 where it is faster, bfloat16 and half always).
-// Without it, volumes come back contiguous.
+// Whether the CPU takes oneDNN's kernel (float32 where it is faster, bfloat16 and half always,
+// float64 never). Without it, volumes come back contiguous.
 bool uses_onednn(const Convolution& c) {
+  if (c.input.scalar_type() == at::kDouble) return false;
   for (std::size_t i = 0; c.transposed && i < c.stride.size(); ++i) {
     if (c.output_padding[i] >= c.stride[i]) return false;
   }
@@ -115,11 +116,8 @@ bool uses_onednn(const Convolution& c) {
   return !simple && large;
 }
 
-// Channels last where input or weight looks so; never for float64.
+// Channels last where input or weight looks so.
 at::MemoryFormat output_format(const Convolution& c) {
-  if (c.input.scalar_type() == at::kDouble || c.weight.scalar_type() == at::kDouble) {
-    return at::MemoryFormat::Contiguous;
-  }
   at::MemoryFormat format = c.input.suggest_memory_format();
   if (format == at::MemoryFormat::Contiguous) format = c.weight.suggest_memory_format();
   if (format == at::MemoryFormat::ChannelsLast3d && !uses_onednn(c)) {

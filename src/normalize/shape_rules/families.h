@@ -19,6 +19,7 @@ std::span<const NamedRule> factory_rules();
 std::span<const NamedRule> index_rules();
 std::span<const NamedRule> indexing_rules();
 std::span<const NamedRule> join_rules();
+std::span<const NamedRule> linalg_rules();
 std::span<const NamedRule> loss_rules();
 std::span<const NamedRule> matmul_rules();
 std::span<const NamedRule> norm_rules();
@@ -29,6 +30,7 @@ std::span<const NamedRule> reduction_rules();
 std::span<const NamedRule> resize_rules();
 std::span<const NamedRule> rnn_rules();
 std::span<const NamedRule> sort_rules();
+std::span<const NamedRule> spectral_rules();
 std::span<const NamedRule> view_part_rules();
 std::span<const NamedRule> view_rules();
 

@@ -1,12 +1,32 @@
 #include "normalize/tracer/composites.h"
 
+#include <mutex>
+
+#include <ATen/FunctionalTensorWrapper.h>
 #include <ATen/core/boxing/KernelFunction.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 
+#include "normalize/tracer/trace.h"
+#include "normalize/tracer/trace_key.h"
+#include "normalize/unsupported.h"
+
 namespace triptych::normalize {
 
 namespace {
+
+using Kernel = void(const c10::OperatorHandle&, c10::DispatchKeySet, torch::jit::Stack*);
+
+void go_on(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+  const c10::DispatchKeySet below(c10::DispatchKeySet::FULL_AFTER, composite_key());
+  op.redispatchBoxed(keys & below, stack);
+}
+
+void keep_composite(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                    torch::jit::Stack* stack) {
+  Trace* trace = Trace::current();
+  if (trace == nullptr || !trace->keep_composite(op_entry(op), stack)) go_on(op, keys, stack);
+}
 
 // (input, weight, bias, running_mean, running_var, training, momentum, eps)
 constexpr std::size_t kArguments = 8;
@@ -17,9 +37,16 @@ void call(const char* name, const char* overload, torch::jit::Stack* stack) {
   c10::Dispatcher::singleton().findSchemaOrThrow(name, overload).callBoxed(stack);
 }
 
-void functionalize_batch_norm(const c10::OperatorHandle&, c10::DispatchKeySet,
-                              torch::jit::Stack* stack) {
+// `native_batch_norm` writes the running statistics without saying so in its schema. The ops that
+// say it take its place, so that the statistics become written inputs of the program.
+void declare_statistics(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                        torch::jit::Stack* stack) {
   const std::size_t base = stack->size() - kArguments;
+  if (Trace::current() == nullptr ||
+      !at::functionalization::impl::isFunctionalTensor((*stack)[base].toTensor())) {
+    go_on(op, keys, stack);
+    return;
+  }
   const c10::IValue& mean = (*stack)[base + kRunningMean];
   const bool has_statistics = mean.isTensor() && mean.toTensor().defined();
   if (!(*stack)[base + kTraining].toBool()) {
@@ -34,20 +61,48 @@ void functionalize_batch_norm(const c10::OperatorHandle&, c10::DispatchKeySet,
   }
 }
 
-template <void (*kKernel)(const c10::OperatorHandle&, c10::DispatchKeySet, torch::jit::Stack*)>
-void register_kernel(const char* name, const char* overload, c10::DispatchKey key) {
-  // Stays for the life of the process: the handle is never destroyed.
+// For the life of the process: the handle is never destroyed.
+template <Kernel* kKernel>
+void register_kernel(const c10::OperatorName& name) {
   auto* handle = new c10::RegistrationHandleRAII(c10::Dispatcher::singleton().registerImpl(
-      c10::OperatorName(name, overload), key, c10::KernelFunction::makeFromBoxedFunction<kKernel>(),
-      std::nullopt, nullptr, "triptych composites"));
+      name, composite_key(), c10::KernelFunction::makeFromBoxedFunction<kKernel>(), std::nullopt,
+      nullptr, "triptych composites"));
   static_cast<void>(handle);
+}
+
+c10::OperatorName operator_name(const std::string& dotted) {
+  const std::size_t first = dotted.find('.');
+  const std::size_t last = dotted.rfind('.');
+  if (first == last) return {dotted, ""};
+  const std::string overload = dotted.substr(last + 1);
+  return {dotted.substr(0, first) + "::" + dotted.substr(first + 1, last - first - 1),
+          overload == "default" ? "" : overload};
 }
 
 }  // namespace
 
-void register_composites() {
-  register_kernel<&functionalize_batch_norm>("aten::native_batch_norm", "",
-                                             c10::DispatchKey::Functionalize);
+Status register_composites() {
+  auto& dispatcher = c10::Dispatcher::singleton();
+  if (dispatcher.hasBackendFallbackForDispatchKey(composite_key())) {
+    return unsupported("normalize.key_taken",
+                       "another library has a fallback on the dispatch key for composite ops");
+  }
+  static auto* rest = new c10::RegistrationHandleRAII(dispatcher.registerFallback(
+      composite_key(), c10::KernelFunction::makeFallthrough(), "triptych composites"));
+  static_cast<void>(rest);
+  register_kernel<&declare_statistics>(c10::OperatorName("aten::native_batch_norm", ""));
+  return Unit{};
+}
+
+void catch_composites(const std::set<std::string>& names) {
+  static std::mutex mutex;
+  static auto* caught = new std::set<std::string>();
+  const std::lock_guard lock(mutex);
+  for (const std::string& name : names) {
+    const auto op = c10::Dispatcher::singleton().findSchema(operator_name(name));
+    if (!op || !op->hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd)) continue;
+    if (caught->insert(name).second) register_kernel<&keep_composite>(op->operator_name());
+  }
 }
 
 }  // namespace triptych::normalize

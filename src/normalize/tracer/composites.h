@@ -1,11 +1,20 @@
-// Ops whose own kernels hide from the tracer what a program needs.
+// Ops that PyTorch takes apart, or whose kernels hide a write, above the tracer's own key. They are
+// caught on a second key, which only threads that trace dispatch to: for everybody else an op is
+// what it was.
 #pragma once
+
+#include <set>
+#include <string>
+
+#include "support/result.h"
 
 namespace triptych::normalize {
 
-// Once per process: `native_batch_norm` writes the running statistics without saying so in its
-// schema. Functionalization gets the ops that say it, so that the statistics become written inputs
-// of the program.
-void register_composites();
+// Once per process, before the first trace. Unsupported when another library uses the key.
+Status register_composites();
+
+// From now on the composite ops of these names ("aten.linear.default") come to
+// Trace::keep_composite. Other names are none of this file's business.
+void catch_composites(const std::set<std::string>& names);
 
 }  // namespace triptych::normalize

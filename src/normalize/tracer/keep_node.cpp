@@ -1,6 +1,5 @@
 // An op that stays: the metadata of its results, its node, its fakes. Metadata comes from our own
-// rule, else from the C++ structured meta kernel, else from whatever is at the Meta key (mostly
-// Python, hundreds of times slower, counted).
+// rule, else from what is at the Meta key (mostly Python, hundreds of times slower, counted).
 #include <ATen/core/LegacyTypeDispatch.h>
 
 #include "normalize/tracer/trace.h"
@@ -23,6 +22,11 @@ void Trace::keep_node(OpEntry& op, const Scan& found, torch::jit::Stack* stack) 
   const c10::ArrayRef<c10::IValue> args = c10::ArrayRef<c10::IValue>(*stack).slice(base);
   Results results;
   if (!run_rule(op, args, results)) run_meta_kernel(op, found, args, results);
+  finish_node(op, args, results, stack);
+}
+
+void Trace::finish_node(OpEntry& op, c10::ArrayRef<c10::IValue> args, Results& results,
+                        torch::jit::Stack* stack) {
   for (const ResultMeta& meta : results.metas) {
     if (meta.undefined) {
       results.fakes.emplace_back();
@@ -37,7 +41,7 @@ void Trace::keep_node(OpEntry& op, const Scan& found, torch::jit::Stack* stack) 
     results.fakes.push_back(make_fake(meta, shapes_, &aliased.storage()));
   }
   if (recording_ && (op.returns_tensors || !results.metas.empty())) record(op, args, results);
-  stack->resize(base);
+  stack->resize(stack->size() - args.size());
   std::size_t next = 0;
   std::size_t other = 0;
   for (std::size_t i = 0; i < results.counts.size(); ++i) {
@@ -168,18 +172,13 @@ void Trace::run_meta_kernel(OpEntry& op, const Scan& found, c10::ArrayRef<c10::I
     c10::impl::ExcludeDispatchKeyGuard below(keys_above_tracing() |
                                              c10::autograd_dispatch_keyset_with_ADInplaceOrView |
                                              c10::autocast_dispatch_keyset);
-    if (op.structured_meta != nullptr) {
-      ++counters_.by_structured_meta;
-      op.structured_meta->callBoxed(op.handle, c10::DispatchKeySet(c10::DispatchKey::Meta), &inner);
-    } else {
-      ++counters_.by_python_meta;
-      ++counters_.python_meta_ops[op.name];
-      try {
-        op.handle.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::Meta), &inner);
-      } catch (const c10::NotImplementedError&) {
-        throw Unsupported(
-            unsupported("normalize.no_meta", op.name + " has no shape rule and no Meta kernel"));
-      }
+    ++counters_.by_python_meta;
+    ++counters_.python_meta_ops[op.name];
+    try {
+      op.handle.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::Meta), &inner);
+    } catch (const c10::NotImplementedError&) {
+      throw Unsupported(
+          unsupported("normalize.no_meta", op.name + " has no shape rule and no Meta kernel"));
     }
   }
   for (const c10::IValue& value : inner) {

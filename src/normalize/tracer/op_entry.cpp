@@ -4,7 +4,6 @@
 #include <sstream>
 
 #include "normalize/decompositions/decomposition.h"
-#include "normalize/tracer/structured_meta.h"
 #include "support/check.h"
 
 namespace triptych::normalize {
@@ -129,7 +128,6 @@ OpEntry::OpEntry(const c10::OperatorHandle& op) : handle(op) {
     if (!info->shape_rule.empty()) rule = find_shape_rule(info->shape_rule);
     if (!info->decomposition.empty()) decomposition = find_decomposition(info->decomposition);
   }
-  structured_meta = find_structured_meta(name);
   // Indexing is data-dependent only by a mask.
   dynamic_by_mask = schema.name() == "aten::index" || schema.name() == "aten::_unsafe_index";
   data_dependent = reads_scalar || (info != nullptr && info->has(ops::Tag::kDataDependent)) ||

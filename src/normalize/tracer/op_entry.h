@@ -31,8 +31,7 @@ struct OpEntry {
   const ir::Target* target = nullptr;
   const ops::OpInfo* info = nullptr;  // the op table's row, or null
   ShapeRule rule = nullptr;
-  const c10::KernelFunction* decomposition = nullptr;    // ours, in C++
-  const c10::KernelFunction* structured_meta = nullptr;  // at::meta::X
+  const c10::KernelFunction* decomposition = nullptr;  // ours, in C++
   std::vector<ArgKind> arg_kinds;
   std::vector<int>
       written_result;  // per return: index of the argument it is (in-place, out=), or -1

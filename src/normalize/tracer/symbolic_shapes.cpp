@@ -65,6 +65,23 @@ void SymbolicShapes::guard(const std::vector<SymGuard>& facts, std::string_view 
   }
 }
 
+// PyTorch writes "to the end" and "no bound" as the largest integer, beyond any size there can be:
+// the difference of the two need not fit an integer.
+static std::optional<bool> known_beyond_sizes(SymGuard::Kind kind, const SymExpr& a,
+                                              const SymExpr& b) {
+  constexpr std::int64_t kBeyondSizes = std::int64_t{1} << 62;
+  const auto beyond = [](const SymExpr& e) {
+    const auto constant = e.as_constant();
+    return !constant || (*constant < kBeyondSizes && *constant > -kBeyondSizes) ? 0
+           : *constant > 0                                                      ? 1
+                                                                                : -1;
+  };
+  const int side = a.is_constant() ? -beyond(a) : beyond(b);  // of b, seen from a
+  if (side == 0) return std::nullopt;
+  if (kind == SymGuard::Kind::kEq) return false;
+  return kind == SymGuard::Kind::kNe || side > 0;
+}
+
 std::optional<bool> SymbolicShapes::known(SymGuard::Kind kind, const SymExpr& a,
                                           const SymExpr& b) const {
   if (a.is_constant() && b.is_constant()) {
@@ -79,6 +96,7 @@ std::optional<bool> SymbolicShapes::known(SymGuard::Kind kind, const SymExpr& a,
         return a.constant() <= b.constant();
     }
   }
+  if (const auto fact = known_beyond_sizes(kind, a, b)) return fact;
   const auto negate = [](std::optional<bool> fact) {
     return fact ? std::optional<bool>(!*fact) : std::nullopt;
   };

@@ -4,6 +4,7 @@
 #include <ATen/ops/_local_scalar_dense.h>
 
 #include "normalize/tracer/composites.h"
+#include "normalize/tracer/mutable_ops.h"
 #include "normalize/tracer/trace_key.h"
 #include "normalize/unsupported.h"
 #include "support/check.h"
@@ -31,12 +32,13 @@ Status register_trace_fallback() {
     return unsupported("normalize.key_taken",
                        "another library has a fallback on the dispatch key that the tracer uses");
   }
+  TRIPTYCH_TRY([[maybe_unused]] const Unit composites, register_composites());
+  watch_mutable_ops();
   // Stays for the life of the process: the handle is never destroyed.
   static auto* handle = new c10::RegistrationHandleRAII(dispatcher.registerFallback(
       trace_key(), c10::KernelFunction::makeFromBoxedFunction<&boxed_fallback>(),
       "triptych tracer"));
   static_cast<void>(handle);
-  register_composites();
   registered = true;
   return Unit{};
 }
@@ -45,7 +47,10 @@ Trace::Trace(std::string name, NodeRunner& runner, std::set<std::string> keep)
     : graph_(std::move(name), ir::Level::kNormalized),
       runner_(runner),
       shapes_(std::make_shared<SymbolicShapes>()),
-      keep_(std::move(keep)) {}
+      keep_(std::move(keep)) {
+  catch_composites(keep_);
+  catch_mutable_ops();
+}
 
 Trace::~Trace() { shapes_->close(); }
 
@@ -59,6 +64,7 @@ TraceScope::TraceScope(Trace& trace)
   at::functionalization::impl::setFunctionalizationReapplyViewsTLS(true);
   c10::impl::tls_set_dispatch_key_included(trace_key(), true);
   c10::impl::tls_set_dispatch_key_included(c10::DispatchKey::Functionalize, true);
+  c10::impl::tls_set_dispatch_key_included(composite_key(), true);
 }
 
 TraceScope::~TraceScope() {

@@ -22,7 +22,6 @@ namespace triptych::normalize {
 struct TraceCounters {
   int recorded = 0;
   int by_rule = 0;
-  int by_structured_meta = 0;
   int by_python_meta = 0;
   int python_decompositions = 0;
   std::map<std::string, int> python_meta_ops;  // by op, for reports and for whoever writes rules
@@ -40,6 +39,10 @@ class Trace {
 
   // The boxed kernel on the trace key.
   void dispatch(OpEntry& op, torch::jit::Stack* stack);
+
+  // Keeps a composite op that has been caught above autograd as one node. False: it is not in the
+  // keep list, or this call has to be taken apart.
+  bool keep_composite(OpEntry& op, torch::jit::Stack* stack);
 
   ir::Graph& graph() { return graph_; }
   NodeRunner& runner() { return runner_; }
@@ -102,6 +105,12 @@ class Trace {
     std::vector<bool> is_list;  // per return
     std::vector<c10::IValue> others;  // results that are no tensors
   };
+  class Unrecorded;  // ends a stretch of the trace that leaves no node
+  bool describe_composite(OpEntry& op, c10::ArrayRef<c10::IValue> args, bool wrapped,
+                          Results& results);
+  // The node and the fakes of a kept op; the stack ends in its results instead of its arguments.
+  void finish_node(OpEntry& op, c10::ArrayRef<c10::IValue> args, Results& results,
+                   torch::jit::Stack* stack);
   bool run_rule(OpEntry& op, c10::ArrayRef<c10::IValue> args, Results& results);
   void run_meta_kernel(OpEntry& op, const Scan& found, c10::ArrayRef<c10::IValue> args,
                        Results& results);

@@ -1,4 +1,5 @@
 // Pointwise ops: the op table's expression around loops over the result.
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -243,6 +244,7 @@ class Emitter {
     if (node.op == ScalarOp::kSelect) return select(args);
     if (is_logical(node.op)) return logical(node.op, args);
     if (is_comparison(node.op)) return comparison(node.op, args);
+    if (node.op == ScalarOp::kTruncDiv && compute_ != storage_) return half_trunc_div(node, args);
     return arithmetic(node.op, args);
   }
 
@@ -285,7 +287,6 @@ class Emitter {
     }
     if (compute_ != storage_) {
       if (op == ScalarOp::kNextafter) return not_lowered("nextafter of a 16-bit float");
-      if (op == ScalarOp::kTruncDiv) return half_trunc_div(ids[0], ids[1]);
     }
     if (compute_ == DType::kBool) return bool_arithmetic(op, ids);
     if (!ir::is_floating(compute_)) {
@@ -310,10 +311,26 @@ class Emitter {
     return Operand(builder_.emit(op, dtype, std::span<const ScalarId>(ids.data(), args.size())));
   }
 
-  // Eager rounds the quotient of 16-bit floats before it truncates.
-  Operand half_trunc_div(ScalarId a, ScalarId b) {
-    const ScalarId rounded = builder_.cast(builder_.binary(ScalarOp::kDiv, a, b), storage_);
-    return Operand(builder_.unary(ScalarOp::kTrunc, builder_.cast(rounded, compute_)));
+  // Eager rounds the quotient of 16-bit floats before it truncates; not so with a divisor that is a
+  // number or has one element, where it computes in float32.
+  Result<Operand> half_trunc_div(const ExpressionNode& node, std::span<const Operand> args) {
+    TRIPTYCH_TRY(const ScalarId a, numeric(args[0]));
+    TRIPTYCH_TRY(const ScalarId b, numeric(args[1]));
+    ScalarId quotient = builder_.binary(ScalarOp::kDiv, a, b);
+    if (!is_literal(args[1]) && !has_one_element(node.args[1]))
+      quotient = builder_.cast(builder_.cast(quotient, storage_), compute_);
+    return Operand(builder_.unary(ScalarOp::kTrunc, quotient));
+  }
+
+  // The node names a tensor of one element.
+  bool has_one_element(int at) const {
+    const ExpressionNode& node = expression_.nodes[static_cast<std::size_t>(at)];
+    const ir::Argument* found = node.kind == Kind::kName ? context_.find_arg(node.text) : nullptr;
+    const auto* value = found == nullptr ? nullptr : found->get_if<ValueId>();
+    if (value == nullptr) return false;
+    const auto* tensor = std::get_if<ir::TensorType>(&context_.graph.value(*value).type);
+    return tensor != nullptr && std::all_of(tensor->sizes.begin(), tensor->sizes.end(),
+                                            [](const SymExpr& n) { return n == SymExpr(1); });
   }
 
   Operand signbit_of_integer(ScalarId scalar) {
