@@ -72,9 +72,11 @@ std::vector<runtime::CompiledKernel> compiled_kernels(const plan::Program& progr
 }
 
 std::shared_ptr<Executable> make_executable(const plan::Program& program, const nb::list& compiled,
-                                            const nb::object& launcher, bool strict) {
-  auto executable = std::make_shared<Executable>(
-      program, compiled_kernels(program, compiled, launcher), runtime::ExecutableOptions{strict});
+                                            const nb::object& launcher, bool strict,
+                                            std::shared_ptr<ir::Graph> graph) {
+  auto executable =
+      std::make_shared<Executable>(program, compiled_kernels(program, compiled, launcher),
+                                   runtime::ExecutableOptions{strict, std::move(graph)});
   registry().add(executable);
   return executable;
 }
@@ -144,7 +146,8 @@ void bind_runtime(nb::module_& module) {
       .def_prop_ro("retained_bytes", &Executable::retained_bytes)
       .def_prop_ro("restrided_results", &Executable::restrided_results);
   module.def("make_executable", &make_executable, nb::arg("program"), nb::arg("compiled"),
-             nb::arg("launcher").none() = nb::none(), nb::arg("strict") = false);
+             nb::arg("launcher").none() = nb::none(), nb::arg("strict") = false,
+             nb::arg("graph").none() = nb::none());
   module.def("make_callable", &make_program_object, nb::arg("executable"),
              nb::arg("keep_alive").none());
   const nb::object graph = module.attr("Graph");

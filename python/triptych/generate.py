@@ -146,7 +146,7 @@ def generate(
     compiled, keep_alive = _compile(code, entry, where)
     milliseconds["compile"] = (time.perf_counter() - start) * 1e3
     start = time.perf_counter()
-    executable = _C.make_executable(code.program, compiled, where.launcher, strict)
+    executable = _C.make_executable(code.program, compiled, where.launcher, strict, graph)
     milliseconds["load"] = (time.perf_counter() - start) * 1e3
     return Generated(graph, target, codegen_options, code, executable, keep_alive, milliseconds)
 

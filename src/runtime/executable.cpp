@@ -8,6 +8,7 @@
 #include "runtime/dtype_view.h"
 #include "runtime/errors.h"
 #include "runtime/external_op.h"
+#include "runtime/graph_runner.h"
 #include "runtime/list_text.h"
 
 namespace triptych::runtime {
@@ -40,8 +41,8 @@ class Released {
   void* state_ = nullptr;
 };
 
-// Eager's exception for a kernel's error word.
-void raise_kernel_error(std::int32_t error) {
+// For a kernel's error word: the general form of what eager raises.
+[[noreturn]] void raise_kernel_error(std::int32_t error) {
   switch (static_cast<loops::Check::Code>(error)) {
     case loops::Check::Code::kIndexOutOfRange:
       TORCH_CHECK_INDEX(false, "index out of range in self");
@@ -133,7 +134,23 @@ class Executable::Call {
     launch({kernel.function, buffers.data(), frame_.launch_symbols(s), frame_.integer(step.extent),
             step.chunk_multiple, frame_.nanoseconds(step), frame_.integer(step.scratch)},
            &error);
-    if (error != 0) raise_kernel_error(error);
+    if (error != 0) explain(error);
+  }
+
+  // Mutations come last in a program, so the inputs are still what they were.
+  [[noreturn]] void explain(std::int32_t error) {
+    if (owner_.options_.graph != nullptr) {
+      std::vector<c10::IValue> values;
+      for (const InputRef& input : inputs_) {
+        values.push_back(input.tensor != nullptr ? c10::IValue(*input.tensor)
+                                                 : c10::IValue(input.integer));
+      }
+      compute_graph(*owner_.options_.graph, values);
+      fail(internal_error("runtime.false_check", "a kernel reported error " +
+                                                     std::to_string(error) +
+                                                     " where the ops themselves report none"));
+    }
+    raise_kernel_error(error);
   }
 
   void run(std::size_t s, const ExternalLayout& step) {

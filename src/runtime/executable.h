@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "ir/graph.h"
 #include "runtime/frame.h"
 #include "runtime/input_check.h"
 
@@ -22,6 +23,9 @@ struct WorkLock {
 
 struct ExecutableOptions {
   bool strict = false;  // an external result with unexpected strides is an error, not a copy
+  // What the program computes. When a kernel's check fails, the reference executor runs it to
+  // raise eager's own exception; without it a general message is raised.
+  std::shared_ptr<const ir::Graph> graph;
 };
 
 class Executable {

@@ -33,21 +33,28 @@ class GraphRunner {
                [this](const ir::SymExpr& e) { return evaluate(e, symbols_); }};
   }
 
-  std::vector<IValue> run() {
+  void compute() {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       values_[graph_.inputs()[i].value.value] = inputs_[i];
     }
     for (const ir::Constant& constant : graph_.constants()) {
       values_[constant.value.value] = constant_tensor(constant, graph_.tensor(constant.value));
     }
-    {
-      const at::NoGradGuard no_grad;
-      const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
-      for (const ir::NodeId id : graph_.order()) run_node(graph_.node(id));
-      own_results();
-      for (const ir::Mutation& mutation : graph_.mutations()) mutate(mutation);
+    for (const ir::NodeId id : graph_.order()) run_node(graph_.node(id));
+  }
+
+  void change_inputs() {
+    own_results();
+    for (const ir::Mutation& mutation : graph_.mutations()) mutate(mutation);
+  }
+
+  std::vector<IValue> outputs() {
+    made_.resize(graph_.outputs().size());
+    std::vector<IValue> results;
+    for (std::uint32_t i = 0; i < graph_.outputs().size(); ++i) {
+      if (!graph_.outputs()[i].hidden) results.push_back(made(i));
     }
-    return outputs();
+    return results;
   }
 
  private:
@@ -185,15 +192,6 @@ class GraphRunner {
     return *slot;
   }
 
-  std::vector<IValue> outputs() {
-    made_.resize(graph_.outputs().size());
-    std::vector<IValue> results;
-    for (std::uint32_t i = 0; i < graph_.outputs().size(); ++i) {
-      if (!graph_.outputs()[i].hidden) results.push_back(made(i));
-    }
-    return results;
-  }
-
   const ir::Graph& graph_;
   const std::vector<IValue>& inputs_;
   std::vector<IValue> values_;
@@ -205,7 +203,20 @@ class GraphRunner {
 }  // namespace
 
 std::vector<IValue> run_graph(const ir::Graph& graph, const std::vector<IValue>& inputs) {
-  return GraphRunner(graph, inputs).run();
+  GraphRunner runner(graph, inputs);
+  {
+    const at::NoGradGuard no_grad;
+    const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
+    runner.compute();
+    runner.change_inputs();
+  }
+  return runner.outputs();
+}
+
+void compute_graph(const ir::Graph& graph, const std::vector<IValue>& inputs) {
+  const at::NoGradGuard no_grad;
+  const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
+  GraphRunner(graph, inputs).compute();
 }
 
 }  // namespace triptych::runtime

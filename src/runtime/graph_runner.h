@@ -13,4 +13,7 @@ namespace triptych::runtime {
 // hidden, made as the signature says; mutations are copied back. Throws what the ops throw.
 std::vector<c10::IValue> run_graph(const ir::Graph& graph, const std::vector<c10::IValue>& inputs);
 
+// Only computes the nodes: inputs stay as they are, results are dropped. Throws what the ops throw.
+void compute_graph(const ir::Graph& graph, const std::vector<c10::IValue>& inputs);
+
 }  // namespace triptych::runtime

@@ -404,6 +404,36 @@ def test_errors_of_the_program_pass_through():
     nothing_left_behind()
 
 
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: x[:1].expand(6, 8).add_(1),
+        lambda x: x[:1].expand(6, 8).fill_(3.0),
+        lambda x: x[:1].expand(6, 8).zero_(),
+        lambda x: x.view(-1).unfold(0, 3, 1).mul_(2),
+        lambda x: x.as_strided((3, 2), (1, 1)).add_(1),
+    ],
+    ids=["add_", "fill_", "zero_", "unfold", "as_strided"],
+)
+def test_a_write_into_elements_that_share_memory_is_refused(write):
+    with pytest.raises(triptych.errors.UnsupportedError) as caught:
+        triptych.normalize(write, (torch.ones(2, 8),))
+    assert caught.value.code == "normalize.overlapping_write"
+
+
+def test_a_write_into_a_view_without_shared_elements_is_traced():
+    def write(x):
+        x.t()[1:, ::2].add_(1)
+        x.as_strided((2, 2), (4, 1)).mul_(2)
+        return x[:1].expand(6, 8)[0].fill_(3)
+
+    expected = torch.ones(2, 8)
+    write(expected)
+    x = torch.ones(2, 8)
+    triptych.normalize(write, (x,)).run(x)
+    torch.testing.assert_close(x, expected)
+
+
 def test_broadcast_of_an_in_place_result_is_refused_as_in_eager():
     with pytest.raises(RuntimeError, match="doesn't match the broadcast shape"):
         triptych.normalize(lambda x, y: x.clone().add_(y), (torch.randn(3), torch.randn(2, 3)))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gc
 import threading
+from typing import Any
 
 import pytest
 import torch
 
+import triptych
 from triptych import _C, errors
 from triptych.generate import generate
 
@@ -220,6 +222,31 @@ def test_integer_division_by_zero_raises_what_eager_raises() -> None:
         program(x, torch.tensor([1, 0, 2]))
     y = torch.tensor([2, 2, -3])
     assert torch.equal(program(x, y)[0], torch.div(x, y, rounding_mode="floor"))
+
+
+@pytest.mark.parametrize(
+    "function, bad",
+    [
+        (lambda x, i: torch.nn.functional.embedding(i, x) * 2, 6),
+        (lambda x, i: x[i] + 1, 6),
+        (lambda x, i: x[:, i] + 1, -9),
+        (lambda x, i: x.index_select(1, i) + 1, 8),
+        (lambda x, i: x.gather(0, i[None].expand(6, 2)) + 1, 6),
+        (lambda x, i: torch.remainder(x.long(), i[0]) + 1, 0),
+    ],
+    ids=["embedding", "index", "negative_index", "index_select", "gather", "remainder"],
+)
+def test_a_failed_check_raises_what_eager_raises(function: Any, bad: int) -> None:
+    x = torch.randn(6, 8)
+    index = torch.tensor([bad, 1])
+    with pytest.raises((IndexError, RuntimeError)) as eager:
+        function(x, index)
+    program = generate(triptych.normalize(function, (x, torch.tensor([1, 1]))))
+    assert program.num_kernels > 0
+    with pytest.raises(type(eager.value)) as ours:
+        program(x, index)
+    assert type(ours.value) is type(eager.value)
+    assert str(ours.value).splitlines()[0] == str(eager.value).splitlines()[0]
 
 
 def test_threads() -> None:

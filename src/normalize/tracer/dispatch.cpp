@@ -1,6 +1,8 @@
 // The boxed kernel of the tracer: what happens to one op.
 //
 //   special cases -> decompose it, or keep it: metadata by rule, node recorded, fakes returned.
+#include <algorithm>
+
 #include <ATen/ExpandUtils.h>
 #include <ATen/FunctionalTensorWrapper.h>
 #include <ATen/core/LegacyTypeDispatch.h>
@@ -184,12 +186,37 @@ at::Tensor Trace::lift_literal(const at::Tensor& real) {
   return fake;
 }
 
+// Whether two elements of a tensor share memory, as `expand` and some `as_strided` make them: a
+// write then depends on the order of elements, which functional ops do not have.
+static bool overlaps_itself(const at::Tensor& tensor, const SymbolicShapes& shapes) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> steps;  // (stride, size)
+  for (std::int64_t d = 0; d < tensor.dim(); ++d) {
+    const std::int64_t size = shapes.hint(SymbolicShapes::expr(tensor.sym_size(d)));
+    if (size == 0) return false;
+    if (size > 1) steps.emplace_back(shapes.hint(SymbolicShapes::expr(tensor.sym_stride(d))), size);
+  }
+  std::sort(steps.begin(), steps.end());
+  std::int64_t reach = 0;
+  for (const auto& [stride, size] : steps) {
+    if (stride <= reach) return true;
+    reach += stride * (size - 1);
+  }
+  return false;
+}
+
 // Functionalization runs each in-place op on meta tensors first, to raise what eager raises; this
 // is not part of the program. An in-place op answers with its first argument after the check that
 // matters.
 void Trace::handle_reference_meta(OpEntry& op, torch::jit::Stack* stack) {
   const std::size_t count = op.arg_kinds.size();
   const std::size_t base = stack->size() - count;
+  for (const int written : op.written_result) {
+    if (written < 0 || !(*stack)[base + written].isTensor()) continue;
+    const at::Tensor& target = (*stack)[base + written].toTensor();
+    if (target.defined() && overlaps_itself(target, *shapes_))
+      throw Unsupported(unsupported("normalize.overlapping_write",
+                                    op.name + " writes into a tensor whose elements share memory"));
+  }
   if (op.inplace) {
     const at::Tensor self = (*stack)[base].toTensor();
     std::string functional = op.handle.schema().name();
