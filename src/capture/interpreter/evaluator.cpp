@@ -1,0 +1,213 @@
+#include "capture/interpreter/evaluator.h"
+
+#include "capture/interpreter/cpython.h"
+#include "capture/interpreter/interpreter.h"
+#include "capture/interpreter/native_code.h"
+#include "capture/interpreter/thread_state.h"
+
+namespace triptych::capture {
+
+// CPython calls a plain function pointer: what is installed is state of the process, here and nowhere else. It changes
+// only with the GIL held.
+class Evaluator {
+ public:
+  static Evaluator& instance() {
+    static Evaluator evaluator;
+    return evaluator;
+  }
+
+  static PyObject* evaluate(PyThreadState* thread, _PyInterpreterFrame* frame, int raised) {
+    return instance().evaluate_frame(thread, Frame(frame), raised != 0);
+  }
+
+  bool open(InterpreterScope& scope) {
+    PyThreadState* thread = PyThreadState_Get();
+    if (scope_ != nullptr && thread_ != thread) return false;
+    scope.outer_ = scope_;
+    scope_ = &scope;
+    thread_ = thread;
+    install();
+    return true;
+  }
+
+  void close(InterpreterScope& scope) {
+    scope_ = scope.outer_;
+    if (scope_ != nullptr) return;
+    thread_ = nullptr;
+    uninstall();
+  }
+
+  Owned enter(FrameState state) {
+    const Owned function = Owned::copy(state.function.get());
+    PyThreadState* thread = PyThreadState_Get();
+    FrameState* const outer_pending = pending_;
+    PyThreadState* const outer_thread = pending_thread_;
+    pending_ = &state;
+    pending_thread_ = thread;
+    install();
+    Owned result = call_for_frame(function.borrow());
+    pending_ = outer_pending;
+    pending_thread_ = outer_thread;
+    if (scope_ == nullptr && pending_ == nullptr) uninstall();
+    return result;
+  }
+
+  bool installed() const {
+    return _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get()) == evaluate;
+  }
+
+ private:
+  void install() {
+    if (installed()) return;
+    PyInterpreterState* interpreter = PyInterpreterState_Get();
+    previous_ = _PyInterpreterState_GetEvalFrameFunc(interpreter);
+    _PyInterpreterState_SetEvalFrameFunc(interpreter, evaluate);
+  }
+
+  void uninstall() {
+    // Somebody else's may be on top of ours now and call it: then ours stays, and passes every frame on.
+    if (!installed()) return;
+    _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), previous_);
+  }
+
+  PyObject* pass_on(PyThreadState* thread, Frame& frame, bool raised) {
+    return previous_ != nullptr ? previous_(thread, frame.get(), raised)
+                                : _PyEval_EvalFrameDefault(thread, frame.get(), raised);
+  }
+
+  PyObject* evaluate_frame(PyThreadState* thread, Frame frame, bool raised);
+  PyObject* interpret_frame(PyThreadState* thread, Frame& frame, bool raised, bool asked);
+  PyObject* unwind(PyThreadState* thread, Frame& frame, int raise_unit);
+  PyObject* move(PyThreadState* thread, Frame& frame);
+
+  InterpreterScope* scope_ = nullptr;  // the innermost; null: nothing is traced
+  PyThreadState* thread_ = nullptr;
+  // The state for the next frame that this thread enters of the function.
+  FrameState* pending_ = nullptr;
+  PyThreadState* pending_thread_ = nullptr;
+  _PyFrameEvalFunction previous_ = nullptr;
+};
+
+PyObject* Evaluator::evaluate_frame(PyThreadState* thread, Frame frame, bool raised) {
+  bool entered = false;
+  if (pending_ != nullptr && pending_thread_ == thread && !raised &&
+      reinterpret_cast<PyObject*>(frame.function()) == pending_->function.get()) {
+    apply_state(frame, std::move(*std::exchange(pending_, nullptr)));
+    entered = true;
+    if (scope_ == nullptr) {
+      uninstall();
+      return _PyEval_EvalFrameDefault(thread, frame.get(), 0);
+    }
+  } else if (is_native_code(frame.code())) {
+    return _PyEval_EvalFrameDefault(thread, frame.get(), raised);
+  }
+  if (scope_ == nullptr || thread_ != thread) return pass_on(thread, frame, raised);
+  Observer* observer = scope_->observer_;
+  if (observer != nullptr && !observer->enter(frame)) {
+    ++scope_->statistics_.chosen;
+    return pass_on(thread, frame, raised);
+  }
+  if (watched_by_tool(thread, frame.code()) || !enter_frame_level(thread)) {
+    ++scope_->statistics_.native;
+    return _PyEval_EvalFrameDefault(thread, frame.get(), raised);
+  }
+  return interpret_frame(thread, frame, raised, entered);
+}
+
+namespace {
+
+#if PY_VERSION_HEX >= 0x030d0000
+// Handing an exception over puts the frame one unit too far: the traceback's newest entry is this frame's.
+void correct_traceback(PyThreadState* thread, PyCodeObject* code, int unit) {
+  auto* exception = reinterpret_cast<PyBaseExceptionObject*>(thread->current_exception);
+  if (exception == nullptr || exception->traceback == nullptr) return;
+  auto* entry = reinterpret_cast<PyTracebackObject*>(exception->traceback);
+  constexpr int kUnitBytes = sizeof(_Py_CODEUNIT);
+  PyCodeObject* entry_code = PyFrame_GetCode(entry->tb_frame);
+  Py_DECREF(entry_code);  // the frame keeps it
+  if (entry_code != code || entry->tb_lasti != (unit + 1) * kUnitBytes) return;
+  entry->tb_lasti = unit * kUnitBytes;
+  entry->tb_lineno = PyCode_Addr2Line(code, unit * kUnitBytes);
+  Frame::correct_position(entry->tb_frame, unit);
+}
+#endif
+
+}  // namespace
+
+PyObject* Evaluator::unwind(PyThreadState* thread, Frame& frame, int raise_unit) {
+  ++scope_->statistics_.unwound;
+#if PY_VERSION_HEX >= 0x030d0000
+  static_cast<void>(raise_unit);
+  const Owned code = Owned::copy(reinterpret_cast<PyObject*>(frame.code()));
+  const int unit = frame.executing_unit();
+  frame.set_raised(unit);
+  PyObject* result = _PyEval_EvalFrameDefault(thread, frame.get(), 1);
+  if (result == nullptr) {
+    correct_traceback(thread, reinterpret_cast<PyCodeObject*>(code.get()), unit);
+  }
+  return result;
+#else
+  frame.set_raised(raise_unit);
+  return _PyEval_EvalFrameDefault(thread, frame.get(), 1);
+#endif
+}
+
+PyObject* Evaluator::move(PyThreadState* thread, Frame& frame) {
+  ++scope_->statistics_.moves;
+  return frame.finish(thread, enter(take_state(frame)));
+}
+
+// Ends where CPython's evaluator takes the frame, which it clears and returns from.
+PyObject* Evaluator::interpret_frame(PyThreadState* thread, Frame& frame, bool raised, bool asked) {
+  Statistics& statistics = scope_->statistics_;
+  ++statistics.frames;
+  while (true) {
+    const int unit = frame.resume_unit();
+    const CodeInfo* info = CodeInfo::of(frame.code());
+    if (info == nullptr) PyErr_Clear();
+    const bool known = info != nullptr && (raised ? info->handler(unit - 1) != nullptr
+                                                  : info->index_at(unit) >= 0);
+    if (!known) {
+      leave_frame_level(thread);
+      return _PyEval_EvalFrameDefault(thread, frame.get(), raised);
+    }
+    frame.link(thread);
+    Activation activation(thread, frame, *info);
+    activation.index = info->index_at(unit);
+    activation.raise_unit = unit - 1;
+    activation.asked = asked;
+    const Exit exit = interpret(activation, raised, scope_->observer_, statistics);
+    frame.set_stack_depth(activation.depth());
+    frame.unlink(thread);
+    if (exit == Exit::kUnwind) {
+      leave_frame_level(thread);
+      return unwind(thread, frame, activation.raise_unit);
+    }
+    frame.set_resume(activation.instruction().start);
+    if (exit == Exit::kLeave) {
+      leave_frame_level(thread);
+      return _PyEval_EvalFrameDefault(thread, frame.get(), 0);
+    }
+    if (exit == Exit::kMove && can_be_moved(frame)) {
+      leave_frame_level(thread);
+      return move(thread, frame);
+    }
+    ++statistics.segments;
+    raised = false;
+    asked = true;
+  }
+}
+
+InterpreterScope::InterpreterScope(Observer* observer) : observer_(observer) {
+  active_ = Evaluator::instance().open(*this);
+}
+
+InterpreterScope::~InterpreterScope() {
+  if (active_) Evaluator::instance().close(*this);
+}
+
+Owned enter_frame(FrameState state) { return Evaluator::instance().enter(std::move(state)); }
+
+bool evaluator_installed() { return Evaluator::instance().installed(); }
+
+}  // namespace triptych::capture

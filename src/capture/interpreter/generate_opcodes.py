@@ -1,0 +1,119 @@
+"""Joins opcodes.toml with the running CPython's own tables: writes opcode_table.h and opcode_table.cpp.
+
+Run by the interpreter whose frames are to be interpreted. A build tool: standard library only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import opcode
+import sys
+import tomllib
+from pathlib import Path
+
+VERSION = sys.version_info[:2]
+INTRINSICS = {"CALL_INTRINSIC_1": "_intrinsic_1_descs", "CALL_INTRINSIC_2": "_intrinsic_2_descs"}
+
+
+def constant(name: str) -> str:
+    return "k" + "".join(part.capitalize() for part in name.split("_"))
+
+
+def cache_units(name: str) -> int:
+    entries = opcode._inline_cache_entries  # a list by number until 3.12, then a dict by name
+    return entries.get(name, 0) if isinstance(entries, dict) else entries[opcode.opmap[name]]
+
+
+def form(table: dict, name: str) -> dict:
+    chosen = {}
+    for row in table["forms"].get(name, []):
+        if VERSION >= tuple(int(part) for part in row.get("since", "3.11").split(".")):
+            chosen = row
+    return chosen
+
+
+def jump_direction(name: str) -> int:
+    if opcode.opmap[name] not in opcode.hasjrel:
+        return 0
+    return -1 if "BACKWARD" in name else 1
+
+
+def fact(table: dict, meaning: dict[str, str], name: str) -> str:
+    how = form(table, name)
+    first, second = table["pairs"].get(name, [meaning.get(name, "unknown"), None])
+    fields = [
+        f"Op::{constant(first)}",
+        f"Op::{constant(second or 'unknown')}",
+        "true" if second else "false",
+        str(cache_units(name)),
+        str(how.get("shift", 0)),
+        str(how.get("flags", 0)),
+        str(how.get("set", 0)),
+        str(jump_direction(name)),
+        str(how.get("skip", 0)),
+    ]
+    return "{" + ", ".join(fields) + f"}},  // {name}"
+
+
+def header(table: dict) -> str:
+    names = list(table["ops"])
+    lines = ["// Generated from opcodes.toml by generate_opcodes.py.", "#pragma once", ""]
+    lines += ["#include <cstdint>", "", "namespace triptych::capture {", ""]
+    lines += ["enum class Op : std::uint8_t {"]
+    lines += [f"  {constant(name)}," for name in names]
+    lines += ["};", f"inline constexpr int kOpCount = {len(names)};", ""]
+    lines += ["}  // namespace triptych::capture", ""]
+    return "\n".join(lines)
+
+
+def semantics(table: dict) -> list[str]:
+    working = [name for name in table["ops"] if name not in table["leaving"]]
+    lines = [f"Flow {name}(Activation&, const Instruction&);" for name in working]
+    lines += ["Flow leave(Activation&, const Instruction&);", ""]
+    lines += ["const Semantics kSemantics[kOpCount] = {"]
+    lines += [f"    {name if name in working else 'leave'}," for name in table["ops"]]
+    return [*lines, "};", ""]
+
+
+def source(table: dict) -> str:
+    meaning = {spelling: ours for ours, spellings in table["ops"].items() for spelling in spellings}
+    by_number = {number: name for name, number in opcode.opmap.items() if number < 256}
+    lines = ["// Generated from opcodes.toml by generate_opcodes.py and CPython's `opcode` module."]
+    lines += ['#include "capture/interpreter/opcode_facts.h"', ""]
+    lines += ['#include "capture/interpreter/semantics.h"', ""]
+    lines += ["namespace triptych::capture {", ""]
+    lines += [f"const char* const kOpNames[kOpCount] = {{ {', '.join(chr(34) + n + chr(34) for n in table['ops'])} }};"]
+    leaves = ", ".join("true" if name in table["leaving"] else "false" for name in table["ops"])
+    lines += [f"const bool kOpLeaves[kOpCount] = {{ {leaves} }};", ""]
+    lines += ["const OpcodeFact kOpcodeFacts[256] = {"]
+    for number in range(256):
+        name = by_number.get(number)
+        lines.append("    " + (fact(table, meaning, name) if name else "{},"))
+    lines += ["};", ""]
+    for name, descriptors in INTRINSICS.items():
+        lines += [f"const Op k{constant(name)[1:]}[] = {{"]
+        for descriptor in getattr(opcode, descriptors, []):
+            lines.append(f"    Op::{constant(meaning.get(descriptor, 'unknown'))},  // {descriptor}")
+        lines += ["    Op::kUnknown,", "};"]
+        lines += [f"const int k{constant(name)[1:]}Count = {len(getattr(opcode, descriptors, []))};"]
+    for ours, name in (("ExtendedArg", "EXTENDED_ARG"), ("KwNames", "KW_NAMES"),
+                       ("CallIntrinsic1", "CALL_INTRINSIC_1"), ("CallIntrinsic2", "CALL_INTRINSIC_2")):  # fmt: skip
+        lines.append(f"const int kRaw{ours} = {opcode.opmap.get(name, -1)};")
+    lines += ["", "namespace semantics {", *semantics(table), "}  // namespace semantics"]
+    lines += ["}  // namespace triptych::capture", ""]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("table", type=Path)
+    parser.add_argument("--out", type=Path, required=True)
+    arguments = parser.parse_args()
+    table = tomllib.loads(arguments.table.read_text())
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    (arguments.out / "opcode_table.h").write_text(header(table))
+    (arguments.out / "opcode_table.cpp").write_text(source(table))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,30 @@
+// What looks on while frames are interpreted, and may act. Without one the interpreter only runs the program.
+#pragma once
+
+#include "capture/interpreter/activation.h"
+#include "capture/interpreter/semantics.h"
+
+namespace triptych::capture {
+
+enum class Choice : unsigned char {
+  kInterpret,
+  kDelegate,  // CPython's evaluator runs the frame from here on
+  kSegment,   // stop here; everything goes back into the real frame, which is then entered anew
+  kMove,      // go on in a fresh frame of the same function; as kSegment where the frame cannot be moved
+};
+
+class Observer {
+ public:
+  virtual ~Observer() = default;
+
+  // A frame is about to be interpreted from its first instruction, or resumed. False: CPython runs it.
+  virtual bool enter(const Frame&) { return true; }
+  // Before an instruction at which CPython could go on, the leaving ones included.
+  virtual Choice at_boundary(Activation&, const Instruction&) { return Choice::kInterpret; }
+  // Around one instruction: operands are on the stack before, results after. May do it another way.
+  virtual Flow execute(Activation& activation, const Instruction& instruction) {
+    return semantics::run(activation, instruction);
+  }
+};
+
+}  // namespace triptych::capture
