@@ -7,6 +7,7 @@
 #include "capture/interpreter/evaluator.h"
 #include "capture/interpreter/opcode_facts.h"
 #include "capture/interpreter/self_test.h"
+#include "foreign_evaluator.h"
 #include "random_cuts.h"
 
 namespace triptych::capture {
@@ -35,13 +36,28 @@ PyObject* run(PyObject*, PyObject* args, PyObject* kwargs) {
   return rest ? run_with(nullptr, PyTuple_GET_ITEM(args, 0), rest.get(), kwargs) : nullptr;
 }
 
+// Leaves every frame to CPython: what the evaluator's presence alone changes.
+class LeaveAll final : public Observer {
+ public:
+  bool enter(const Frame&) override { return false; }
+};
+
+// run_native(callable, *args, **kwargs): the result, no frame interpreted although the evaluator is
+// installed.
+PyObject* run_native(PyObject*, PyObject* args, PyObject* kwargs) {
+  const Owned rest = Owned::steal(PyTuple_GetSlice(args, 1, PyTuple_GET_SIZE(args)));
+  LeaveAll leave_all;
+  return rest ? run_with(&leave_all, PyTuple_GET_ITEM(args, 0), rest.get(), kwargs) : nullptr;
+}
+
 // run_cut(seed, every, kinds, callable, *args, **kwargs): the same, cut at random boundaries.
 PyObject* run_cut(PyObject*, PyObject* args, PyObject* kwargs) {
   const Owned head = Owned::steal(PyTuple_GetSlice(args, 0, 4));
   unsigned long long seed = 0;
   unsigned every = 1, kinds = 0;
   PyObject* callable = nullptr;
-  if (!head || !PyArg_ParseTuple(head.get(), "KIIO", &seed, &every, &kinds, &callable)) return nullptr;
+  if (!head || !PyArg_ParseTuple(head.get(), "KIIO", &seed, &every, &kinds, &callable))
+    return nullptr;
   const Owned rest = Owned::steal(PyTuple_GetSlice(args, 4, PyTuple_GET_SIZE(args)));
   if (!rest) return nullptr;
   RandomCuts cuts(seed, every, kinds);
@@ -56,7 +72,8 @@ PyObject* statistics(PyObject*, PyObject*) {
   for (int op = 0; op < kOpCount; ++op) {
     if (s.handed_over[op] == 0) continue;
     const Owned count = Owned::steal(PyLong_FromUnsignedLongLong(s.handed_over[op]));
-    if (!count || PyDict_SetItemString(handed_over.get(), kOpNames[op], count.get()) < 0) return nullptr;
+    if (!count || PyDict_SetItemString(handed_over.get(), kOpNames[op], count.get()) < 0)
+      return nullptr;
   }
   return Py_BuildValue("{sKsKsKsKsKsKsKsKsN}", "instructions", s.instructions, "frames", s.frames,
                        "segments", s.segments, "moves", s.moves, "handled", s.handled, "unwound",
@@ -73,7 +90,8 @@ std::vector<Owned> values_of(PyObject* tuple, PyObject* null) {
   return values;
 }
 
-// enter(function, slots, stack, unit, null, interpreted=False): runs the function from that unit on.
+// enter(function, slots, stack, unit, null, interpreted=False): runs the function from that unit
+// on.
 PyObject* enter(PyObject*, PyObject* args) {
   PyObject *function = nullptr, *slots = nullptr, *stack = nullptr, *null = nullptr;
   int unit = 0, interpreted = 0;
@@ -93,7 +111,8 @@ PyObject* enter(PyObject*, PyObject* args) {
   return result;
 }
 
-// decode(code): (opcode, arg, flags, boundary, start, unit, unit of the target or None) of each instruction.
+// decode(code): (opcode, arg, flags, boundary, start, unit, unit of the target or None) of each
+// instruction.
 PyObject* decode(PyObject*, PyObject* code) {
   const CodeInfo* info = CodeInfo::of(reinterpret_cast<PyCodeObject*>(code));
   Owned list = info != nullptr ? Owned::steal(PyList_New(0)) : Owned();
@@ -101,9 +120,9 @@ PyObject* decode(PyObject*, PyObject* code) {
   for (const Instruction& i : info->instructions()) {
     const Owned target = i.target < 0 ? Owned::copy(Py_None)
                                       : Owned::steal(PyLong_FromLong((*info)[i.target].start));
-    const Owned row = Owned::steal(Py_BuildValue("(siiOiiO)", kOpNames[static_cast<int>(i.op)], i.arg,
-                                                 i.flags, i.boundary ? Py_True : Py_False, i.start,
-                                                 i.unit, target.get()));
+    const Owned row =
+        Owned::steal(Py_BuildValue("(siiOiiO)", kOpNames[static_cast<int>(i.op)], i.arg, i.flags,
+                                   i.boundary ? Py_True : Py_False, i.start, i.unit, target.get()));
     if (!row || PyList_Append(list.get(), row.get()) < 0) return nullptr;
   }
   return list.release();
@@ -133,6 +152,11 @@ PyObject* location(PyObject*, PyObject* args) {
   return Py_BuildValue("(iiii)", at.line, at.end_line, at.column, at.end_column);
 }
 
+// under_foreign_evaluator(callable): see foreign_evaluator.h.
+PyObject* under_foreign_evaluator(PyObject*, PyObject* callable) {
+  return call_under_foreign_evaluator(callable);
+}
+
 PyObject* installed(PyObject*, PyObject*) { return PyBool_FromLong(evaluator_installed()); }
 
 // None, or why the frames of this CPython cannot be interpreted.
@@ -147,11 +171,14 @@ PyMethodDef kMethods[] = {
      METH_VARARGS | METH_KEYWORDS, nullptr},
     {"run_cut", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run_cut)),
      METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"run_native", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run_native)),
+     METH_VARARGS | METH_KEYWORDS, nullptr},
     {"statistics", statistics, METH_NOARGS, nullptr},
     {"enter", enter, METH_VARARGS, nullptr},
     {"decode", decode, METH_O, nullptr},
     {"handlers", handlers, METH_O, nullptr},
     {"location", location, METH_VARARGS, nullptr},
+    {"under_foreign_evaluator", under_foreign_evaluator, METH_O, nullptr},
     {"installed", installed, METH_NOARGS, nullptr},
     {"self_test", run_self_test, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},

@@ -9,7 +9,8 @@ namespace triptych::capture {
 
 class RandomCuts final : public Observer {
  public:
-  // A cut at one of `every` boundaries on average; `kinds` is a set of bits: 1 delegate, 2 segment, 4 move.
+  // A cut at one of `every` boundaries on average; `kinds` is a set of bits: 1 delegate, 2 segment,
+  // 4 move.
   RandomCuts(std::uint64_t seed, std::uint32_t every, unsigned kinds)
       : state_(seed * 2 + 1), every_(every), kinds_(kinds) {}
 

@@ -1,7 +1,8 @@
-"""Runs one unittest module and prints each test's outcome as JSON: natively, interpreted, or cut at random places.
+"""Runs one unittest module and prints each test's outcome as JSON.
 
 usage: run_module.py FOLDER_OF_FRAMES MODE MODULE [SEED EVERY KINDS]
-MODE is native, hook, interpreted or cut. `hook` is native with a scope that leaves every frame to CPython.
+MODE is native, hook (the evaluator is there and leaves every frame to CPython), interpreted, or cut
+(at random places).
 """
 
 from __future__ import annotations

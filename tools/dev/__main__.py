@@ -8,6 +8,7 @@ usage: ./dev COMMAND [ARGUMENTS]
     test --cpp | --python   only one of the two
     test --asan             the torch-free C++ tests under address and UB sanitizers
     test --tsan             the same under the thread sanitizer
+    test --frames       the frame interpreter against CPython's own tests, on every CPython found
     test --torch X          the Python tests of a wheel for torch X (such as 2.14.1)
     test -- ARGUMENTS       further arguments go to pytest
   demo                compile a 6-layer GPT-2 and show every stage

@@ -16,15 +16,22 @@ def test(arguments: list[str]) -> None:
     parser.add_argument("--asan", action="store_true")
     parser.add_argument("--tsan", action="store_true")
     parser.add_argument("--torch", metavar="X")
+    parser.add_argument("--frames", action="store_true")
     options, rest = parser.parse_known_args(arguments)
     rest = [argument for argument in rest if argument != "--"]
     if options.asan or options.tsan:
         sanitized_tests("asan" if options.asan else "tsan")
         return
+    if options.frames:
+        # Builds for interpreters of its own: the environment only brings cmake and ninja.
+        env = environment.default()
+        prepare(env)
+        call([env.python, "tests/capture/prove.py", *rest], env=env.variables())
+        return
     if options.torch:
         env = environment.for_torch(options.torch)
         build.install_wheel(env)
-        python_tests(env, rest)
+        python_tests(env, ["--ignore=tests/capture", *rest])
         return
     env = environment.default()
     build.setup(env)
@@ -52,7 +59,9 @@ def cpp_tests(env: Environment, build_dir, **variables: str) -> None:
 def python_tests(env: Environment, arguments: list[str], **variables: str) -> None:
     say("Python tests")
     # Workers that spin on each other's cores slow everything down: parallel regions wait passively.
-    variables = {"TRIPTYCH_STRICT": "1", "OMP_WAIT_POLICY": "PASSIVE", **variables}
+    ours = {"TRIPTYCH_STRICT": "1", "OMP_WAIT_POLICY": "PASSIVE"}
+    ours["TRIPTYCH_FRAMES"] = str(env.build_dir / "capture_tests")
+    variables = {**ours, **variables}
     workers = [] if any(a.startswith("-n") for a in arguments) else ["-n", str(jobs())]
     call([env.python, "-m", "pytest", *workers, *arguments], env=env.variables(**variables))
 

@@ -15,7 +15,7 @@ enum class Flow : unsigned char {
   kJump,     // to the instruction's target
   kRaise,    // an exception is set; this frame joins its traceback
   kReraise,  // an exception is set that went through this frame before
-  kLeave,    // nothing: CPython is to run this instruction and what follows. The stack is as it was.
+  kLeave,  // nothing: CPython is to run this instruction and what follows. The stack is as it was.
 };
 
 class Activation {

@@ -1,5 +1,6 @@
-// A code object as the interpreter reads it. Decoded once, from CPython's clean copy of the bytecode: the live one is
-// specialized and instrumented in place. Kept with the code object and freed with it.
+// A code object as the interpreter reads it. Decoded once, from CPython's clean copy of the
+// bytecode: the live one is specialized and instrumented in place. Kept with the code object and
+// freed with it.
 #pragma once
 
 #include <Python.h>

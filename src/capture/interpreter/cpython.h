@@ -1,5 +1,6 @@
-// CPython as the interpreter needs it: the public API, and the frame and interpreter structs of the minor version that
-// builds us. Only the interpreter's own .cpp files include this; its headers get by with Python.h.
+// CPython as the interpreter needs it: the public API, and the frame and interpreter structs of the
+// minor version that builds us. Only the interpreter's own .cpp files include this; its headers get
+// by with Python.h.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN

@@ -7,7 +7,8 @@ namespace triptych::capture {
 
 Flow raise_name_error(Borrowed name);
 Flow raise_unbound(Activation& activation, int slot);
-Flow raise_type_error(const char* format, Borrowed culprit);  // the format takes the culprit's type name
+Flow raise_type_error(const char* format,
+                      Borrowed culprit);  // the format takes the culprit's type name
 
 // The exception that is set is of this class; it is cleared.
 bool cleared(PyObject* exception_class);

@@ -7,8 +7,8 @@
 
 namespace triptych::capture {
 
-// CPython calls a plain function pointer: what is installed is state of the process, here and nowhere else. It changes
-// only with the GIL held.
+// CPython calls a plain function pointer: what is installed is state of the process, here and
+// nowhere else. It changes only with the GIL held.
 class Evaluator {
  public:
   static Evaluator& instance() {
@@ -65,7 +65,8 @@ class Evaluator {
   }
 
   void uninstall() {
-    // Somebody else's may be on top of ours now and call it: then ours stays, and passes every frame on.
+    // Somebody else's may be on top of ours now and call it: then ours stays, and passes every
+    // frame on.
     if (!installed()) return;
     _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), previous_);
   }
@@ -102,6 +103,10 @@ PyObject* Evaluator::evaluate_frame(PyThreadState* thread, Frame frame, bool rai
     return _PyEval_EvalFrameDefault(thread, frame.get(), raised);
   }
   if (scope_ == nullptr || thread_ != thread) return pass_on(thread, frame, raised);
+  if (!raised && c_stack_is_short()) {
+    PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded");
+    return _PyEval_EvalFrameDefault(thread, frame.get(), 1);
+  }
   Observer* observer = scope_->observer_;
   if (observer != nullptr && !observer->enter(frame)) {
     ++scope_->statistics_.chosen;
@@ -117,7 +122,8 @@ PyObject* Evaluator::evaluate_frame(PyThreadState* thread, Frame frame, bool rai
 namespace {
 
 #if PY_VERSION_HEX >= 0x030d0000
-// Handing an exception over puts the frame one unit too far: the traceback's newest entry is this frame's.
+// Handing an exception over puts the frame one unit too far: the traceback's newest entry is this
+// frame's.
 void correct_traceback(PyThreadState* thread, PyCodeObject* code, int unit) {
   auto* exception = reinterpret_cast<PyBaseExceptionObject*>(thread->current_exception);
   if (exception == nullptr || exception->traceback == nullptr) return;
@@ -165,8 +171,8 @@ PyObject* Evaluator::interpret_frame(PyThreadState* thread, Frame& frame, bool r
     const int unit = frame.resume_unit();
     const CodeInfo* info = CodeInfo::of(frame.code());
     if (info == nullptr) PyErr_Clear();
-    const bool known = info != nullptr && (raised ? info->handler(unit - 1) != nullptr
-                                                  : info->index_at(unit) >= 0);
+    const bool known = info != nullptr &&
+                       (raised ? info->handler(unit - 1) != nullptr : info->index_at(unit) >= 0);
     if (!known) {
       leave_frame_level(thread);
       return _PyEval_EvalFrameDefault(thread, frame.get(), raised);

@@ -1,5 +1,5 @@
-// The evaluator of frames (PEP 523): installed only while something is traced, for the tracing thread only. One that
-// was there before gets every other frame, and comes back afterwards.
+// The evaluator of frames (PEP 523): installed only while something is traced, for the tracing
+// thread only. One that was there before gets every other frame, and comes back afterwards.
 #pragma once
 
 #include <Python.h>
@@ -10,8 +10,9 @@
 
 namespace triptych::capture {
 
-// Frames that the constructing thread enters while this lives are interpreted. Scopes of one thread nest, the innermost
-// counts; a second thread is not interpreted while a first one is (`active` is false).
+// Frames that the constructing thread enters while this lives are interpreted. Scopes of one thread
+// nest, the innermost counts; a second thread is not interpreted while a first one is (`active` is
+// false).
 class InterpreterScope {
  public:
   explicit InterpreterScope(Observer* observer = nullptr);
@@ -30,7 +31,8 @@ class InterpreterScope {
   bool active_ = false;
 };
 
-// Runs a fresh frame of the state's function from there on; its result. Interpreted within a scope; alone, natively.
+// Runs a fresh frame of the state's function from there on; its result. Interpreted within a scope;
+// alone, natively.
 Owned enter_frame(FrameState state);
 
 // Our evaluator is the interpreter's current one.

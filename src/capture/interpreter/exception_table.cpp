@@ -1,5 +1,6 @@
-// Each entry is four numbers: start, length, target, and depth * 2 + push_unit. A number is written in groups of six
-// bits, the most significant first; bit 6 says that another group follows, bit 7 marks the first byte of an entry.
+// Each entry is four numbers: start, length, target, and depth * 2 + push_unit. A number is written
+// in groups of six bits, the most significant first; bit 6 says that another group follows, bit 7
+// marks the first byte of an entry.
 #include "capture/interpreter/exception_table.h"
 
 #include <algorithm>

@@ -7,8 +7,9 @@
 
 namespace triptych::capture {
 
-// Units [start, end) are covered: an exception there pops the stack down to `depth` values, pushes the raising unit's
-// index if `push_unit`, then the exception, and goes on at `target`. All positions are code units.
+// Units [start, end) are covered: an exception there pops the stack down to `depth` values, pushes
+// the raising unit's index if `push_unit`, then the exception, and goes on at `target`. All
+// positions are code units.
 struct Handler {
   std::int32_t start;
   std::int32_t end;

@@ -1,7 +1,7 @@
 #include "capture/interpreter/frame.h"
 
-#include "capture/interpreter/cpython.h"
 #include <opcode.h>
+#include "capture/interpreter/cpython.h"
 
 namespace triptych::capture {
 namespace {
@@ -110,7 +110,8 @@ PyObject* Frame::finish(PyThreadState* thread, Owned result) {
   set_stack_depth(0);
   return result.release();  // the caller clears the frame
 #else
-  // The frame's own evaluator clears it, and only CPython can: it runs one instruction of ours in its place.
+  // The frame's own evaluator clears it, and only CPython can: it runs one instruction of ours in
+  // its place.
   static _Py_CODEUNIT instructions[3] = {};
   instructions[1].op.code = RETURN_VALUE;
   if (result) {

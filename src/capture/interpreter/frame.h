@@ -1,7 +1,7 @@
 // A real CPython frame, whatever its struct looks like in this version. Positions are code units.
 //
-// What a position means differs by version (see docs/capture_interpreter.md); here it is always one of three states:
-// executing a unit, resuming at a unit, or raising at a unit.
+// What a position means differs by version (see docs/capture_interpreter.md); here it is always one
+// of three states: executing a unit, resuming at a unit, or raising at a unit.
 #pragma once
 
 #include <Python.h>
@@ -28,7 +28,8 @@ class Frame {
   PyObject** slots() const;
   int slot_count() const;    // without the stack
   PyObject** stack() const;  // its bottom
-  // While a frame runs its depth is hidden, so that the cycle collector does not look at a stack that moves.
+  // While a frame runs its depth is hidden, so that the cycle collector does not look at a stack
+  // that moves.
   int stack_depth() const;
   void set_stack_depth(int depth);
   void hide_stack();
@@ -39,8 +40,8 @@ class Frame {
   void set_resume(int unit);
   // Before handing over with an exception set: CPython looks for a handler of `unit`.
   void set_raised(int unit);
-  // A frame object kept alive by a traceback shows the position; CPython 3.13 leaves it one unit too far when an
-  // exception was handed over.
+  // A frame object kept alive by a traceback shows the position; CPython 3.13 leaves it one unit
+  // too far when an exception was handed over.
   static void correct_position(PyFrameObject* object, int unit);
 
   // Before the first RESUME: invisible to Python code.
@@ -53,8 +54,8 @@ class Frame {
   void link(PyThreadState* thread);
   void unlink(PyThreadState* thread);
 
-  // Ends a frame that must not run on: its caller gets `result` (null: the exception that is set). Nothing else may
-  // know the frame: it has no frame object and no generator.
+  // Ends a frame that must not run on: its caller gets `result` (null: the exception that is set).
+  // Nothing else may know the frame: it has no frame object and no generator.
   PyObject* finish(PyThreadState* thread, Owned result);
 
  private:

@@ -7,7 +7,8 @@ namespace triptych::capture {
 bool can_be_moved(const Frame& frame) {
   constexpr int kResumable = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
   const PyCodeObject* code = frame.code();
-  // A frame object would show that the frame is another one; a function may have got other code since.
+  // A frame object would show that the frame is another one; a function may have got other code
+  // since.
   return !frame.owned_by_generator() && !(code->co_flags & kResumable) &&
          !frame.has_frame_object() && !frame.incomplete() &&
          frame.function()->func_code == reinterpret_cast<const PyObject*>(code);
@@ -44,7 +45,8 @@ void apply_state(Frame& frame, FrameState state) {
 
 namespace {
 
-// How a function that nobody touched is called. A function's own entry may have been replaced, and need not make a frame.
+// How a function that nobody touched is called. A function's own entry may have been replaced, and
+// need not make a frame.
 vectorcallfunc plain_function_call() {
   static vectorcallfunc call = nullptr;
   if (call != nullptr) return call;

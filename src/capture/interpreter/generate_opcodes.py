@@ -1,4 +1,4 @@
-"""Joins opcodes.toml with the running CPython's own tables: writes opcode_table.h and opcode_table.cpp.
+"""Joins opcodes.toml with the running CPython's own tables: writes opcode_table.h and .cpp.
 
 Run by the interpreter whose frames are to be interpreted. A build tool: standard library only.
 """
@@ -27,7 +27,8 @@ def cache_units(name: str) -> int:
 def form(table: dict, name: str) -> dict:
     chosen = {}
     for row in table["forms"].get(name, []):
-        if VERSION >= tuple(int(part) for part in row.get("since", "3.11").split(".")):
+        since = tuple(int(part) for part in row.get("since", "3.11").split("."))
+        if since <= VERSION:
             chosen = row
     return chosen
 
@@ -82,7 +83,8 @@ def source(table: dict) -> str:
     lines += ['#include "capture/interpreter/opcode_facts.h"', ""]
     lines += ['#include "capture/interpreter/semantics.h"', ""]
     lines += ["namespace triptych::capture {", ""]
-    lines += [f"const char* const kOpNames[kOpCount] = {{ {', '.join(chr(34) + n + chr(34) for n in table['ops'])} }};"]
+    names = ", ".join(f'"{name}"' for name in table["ops"])
+    lines += [f"const char* const kOpNames[kOpCount] = {{ {names} }};"]
     leaves = ", ".join("true" if name in table["leaving"] else "false" for name in table["ops"])
     lines += [f"const bool kOpLeaves[kOpCount] = {{ {leaves} }};", ""]
     lines += ["const OpcodeFact kOpcodeFacts[256] = {"]
@@ -90,15 +92,18 @@ def source(table: dict) -> str:
         name = by_number.get(number)
         lines.append("    " + (fact(table, meaning, name) if name else "{},"))
     lines += ["};", ""]
-    for name, descriptors in INTRINSICS.items():
-        lines += [f"const Op k{constant(name)[1:]}[] = {{"]
-        for descriptor in getattr(opcode, descriptors, []):
-            lines.append(f"    Op::{constant(meaning.get(descriptor, 'unknown'))},  // {descriptor}")
+    for name, attribute in INTRINSICS.items():
+        array = constant(name)
+        descriptors = getattr(opcode, attribute, [])
+        lines += [f"const Op {array}[] = {{"]
+        for descriptor in descriptors:
+            ours = constant(meaning.get(descriptor, "unknown"))
+            lines.append(f"    Op::{ours},  // {descriptor}")
         lines += ["    Op::kUnknown,", "};"]
-        lines += [f"const int k{constant(name)[1:]}Count = {len(getattr(opcode, descriptors, []))};"]
-    for ours, name in (("ExtendedArg", "EXTENDED_ARG"), ("KwNames", "KW_NAMES"),
-                       ("CallIntrinsic1", "CALL_INTRINSIC_1"), ("CallIntrinsic2", "CALL_INTRINSIC_2")):  # fmt: skip
-        lines.append(f"const int kRaw{ours} = {opcode.opmap.get(name, -1)};")
+        lines += [f"const int {array}Count = {len(descriptors)};"]
+    for name in ("EXTENDED_ARG", "KW_NAMES", "CALL_INTRINSIC_1", "CALL_INTRINSIC_2"):
+        number = opcode.opmap.get(name, -1)
+        lines.append(f"const int kRaw{constant(name)[1:]} = {number};")
     lines += ["", "namespace semantics {", *semantics(table), "}  // namespace semantics"]
     lines += ["}  // namespace triptych::capture", ""]
     return "\n".join(lines)

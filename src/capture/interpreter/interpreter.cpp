@@ -66,8 +66,8 @@ Exit interpret(Activation& a, bool raised, Observer* observer, Statistics& stati
       a.raise_unit = instruction.unit;
     }
     ++statistics.instructions;
-    const Flow flow = observer == nullptr ? semantics::run(a, instruction)
-                                          : observer->execute(a, instruction);
+    const Flow flow =
+        observer == nullptr ? semantics::run(a, instruction) : observer->execute(a, instruction);
     switch (flow) {
       case Flow::kNext:
         ++a.index;
@@ -77,6 +77,8 @@ Exit interpret(Activation& a, bool raised, Observer* observer, Statistics& stati
         break;
       case Flow::kRaise:
       case Flow::kReraise:
+        // A tool that came during the instruction is to be told of the exception.
+        if (watched_by_tool(a.thread(), a.code())) return Exit::kUnwind;
         if (!handle_exception(a, flow == Flow::kRaise)) return Exit::kUnwind;
         ++statistics.handled;
         break;

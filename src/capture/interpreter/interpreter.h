@@ -15,7 +15,8 @@ enum class Exit : unsigned char {
   kMove,     // the observer's choice
 };
 
-// Runs until CPython must take over. With `raised` an exception is set and looks for a handler first.
+// Runs until CPython must take over. With `raised` an exception is set and looks for a handler
+// first.
 Exit interpret(Activation& activation, bool raised, Observer* observer, Statistics& statistics);
 
 }  // namespace triptych::capture

@@ -1,6 +1,7 @@
-// An entry starts with a byte that has bit 7 set, then a four-bit form and the number of code units less one. Its lines
-// are relative to the line of the entry before. Numbers are groups of six bits, the least significant first, bit 6 says
-// that another follows; signed ones keep the sign in the lowest bit.
+// An entry starts with a byte that has bit 7 set, then a four-bit form and the number of code units
+// less one. Its lines are relative to the line of the entry before. Numbers are groups of six bits,
+// the least significant first, bit 6 says that another follows; signed ones keep the sign in the
+// lowest bit.
 #include "capture/interpreter/location_table.h"
 
 #include <algorithm>

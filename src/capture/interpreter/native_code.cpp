@@ -4,8 +4,8 @@
 #include <string>
 #include <tuple>
 
-#include "capture/interpreter/cpython.h"
 #include <opcode.h>
+#include "capture/interpreter/cpython.h"
 
 namespace triptych::capture {
 namespace {
@@ -30,7 +30,8 @@ void append_instruction(std::string& code, int opcode, int oparg) {
 Owned make_code(const std::string& bytecode, int operands, Borrowed names) {
   const Owned base =
       Owned::steal(reinterpret_cast<PyObject*>(PyCode_NewEmpty("", "instruction", 1)));
-  const Owned replace = base ? Owned::steal(PyObject_GetAttrString(base.get(), "replace")) : Owned();
+  const Owned replace =
+      base ? Owned::steal(PyObject_GetAttrString(base.get(), "replace")) : Owned();
   const Owned no_args = Owned::steal(PyTuple_New(0));
   const Owned variables = Owned::steal(PyTuple_New(operands));
   if (!replace || !no_args || !variables) return {};
@@ -41,11 +42,11 @@ Owned make_code(const std::string& bytecode, int operands, Borrowed names) {
   }
   const Owned code = Owned::steal(
       PyBytes_FromStringAndSize(bytecode.data(), static_cast<Py_ssize_t>(bytecode.size())));
-  const Owned fields = Owned::steal(Py_BuildValue(
-      "{s:O,s:i,s:i,s:i,s:O,s:O,s:O,s:i}", "co_code", code.get(), "co_argcount", operands,
-      "co_nlocals", operands, "co_stacksize", operands + 4, "co_varnames", variables.get(),
-      "co_filename", marker(), "co_names", names ? names.get() : no_args.get(), "co_flags",
-      CO_OPTIMIZED | CO_NEWLOCALS));
+  const Owned fields = Owned::steal(
+      Py_BuildValue("{s:O,s:i,s:i,s:i,s:O,s:O,s:O,s:i}", "co_code", code.get(), "co_argcount",
+                    operands, "co_nlocals", operands, "co_stacksize", operands + 4, "co_varnames",
+                    variables.get(), "co_filename", marker(), "co_names",
+                    names ? names.get() : no_args.get(), "co_flags", CO_OPTIMIZED | CO_NEWLOCALS));
   if (!code || !fields) return {};
   return Owned::steal(PyObject_Call(replace.get(), no_args.get(), fields.get()));
 }

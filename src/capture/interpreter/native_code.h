@@ -1,5 +1,6 @@
-// Tiny code objects that CPython's own evaluator runs for us: one instruction of its own on operands of ours. They have
-// no RESUME, so their frames count as incomplete: no traceback entry, not seen by sys._getframe or stack walks.
+// Tiny code objects that CPython's own evaluator runs for us: one instruction of its own on
+// operands of ours. They have no RESUME, so their frames count as incomplete: no traceback entry,
+// not seen by sys._getframe or stack walks.
 #pragma once
 
 #include <Python.h>
@@ -10,8 +11,8 @@
 
 namespace triptych::capture {
 
-// Runs the raw instruction with the operands on its stack, `globals` being the running frame's, and gives what it left
-// there: the value, or a tuple of `results` values. Null: an exception is set.
+// Runs the raw instruction with the operands on its stack, `globals` being the running frame's, and
+// gives what it left there: the value, or a tuple of `results` values. Null: an exception is set.
 Owned run_native_instruction(int raw_opcode, int oparg, std::span<const Borrowed> operands,
                              Borrowed globals, int results = 1, Borrowed name = {});
 

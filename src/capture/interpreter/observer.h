@@ -1,4 +1,5 @@
-// What looks on while frames are interpreted, and may act. Without one the interpreter only runs the program.
+// What looks on while frames are interpreted, and may act. Without one the interpreter only runs
+// the program.
 #pragma once
 
 #include "capture/interpreter/activation.h"
@@ -10,14 +11,16 @@ enum class Choice : unsigned char {
   kInterpret,
   kDelegate,  // CPython's evaluator runs the frame from here on
   kSegment,   // stop here; everything goes back into the real frame, which is then entered anew
-  kMove,      // go on in a fresh frame of the same function; as kSegment where the frame cannot be moved
+  kMove,      // go on in a fresh frame of the same function; as kSegment where the frame cannot be
+              // moved
 };
 
 class Observer {
  public:
   virtual ~Observer() = default;
 
-  // A frame is about to be interpreted from its first instruction, or resumed. False: CPython runs it.
+  // A frame is about to be interpreted from its first instruction, or resumed. False: CPython runs
+  // it.
   virtual bool enter(const Frame&) { return true; }
   // Before an instruction at which CPython could go on, the leaving ones included.
   virtual Choice at_boundary(Activation&, const Instruction&) { return Choice::kInterpret; }

@@ -13,7 +13,7 @@ struct OpcodeFact {
   std::uint8_t shift = 0;
   std::uint8_t flag_mask = 0;
   std::uint8_t flag_set = 0;
-  std::int8_t jump = 0;  // direction of a relative jump, 0: no jump
+  std::int8_t jump = 0;   // direction of a relative jump, 0: no jump
   std::uint8_t skip = 0;  // code units that the jump goes beyond its own target
 };
 

@@ -1,5 +1,6 @@
-// The two ways in which C++ holds a Python object: Owned has a reference and gives it back, Borrowed relies on somebody
-// else's. Both may be null: a null Owned from a function means that an exception is set.
+// The two ways in which C++ holds a Python object: Owned has a reference and gives it back,
+// Borrowed relies on somebody else's. Both may be null: a null Owned from a function means that an
+// exception is set.
 #pragma once
 
 #include <Python.h>

@@ -160,7 +160,8 @@ Status self_test() {
   PyThreadState* thread = PyThreadState_Get();
   if (watched_by_tool(thread, reinterpret_cast<PyCodeObject*>(PyFunction_GetCode(
                                   PyDict_GetItemString(globals.get(), "plain"))))) {
-    return Unit{};  // nothing would be interpreted; a later scope is not either, while the tool is there
+    return Unit{};  // nothing would be interpreted; a later scope is not either, while the tool is
+                    // there
   }
   TRIPTYCH_TRY([[maybe_unused]] Unit plain, check_plain(globals.borrow()));
   TRIPTYCH_TRY([[maybe_unused]] Unit expressions, check_expressions(globals.borrow()));

@@ -5,8 +5,8 @@
 
 namespace triptych::capture {
 
-// Runs probes through the interpreter and looks at their frames. An error says what is not as expected; then nothing
-// may be interpreted in this process.
+// Runs probes through the interpreter and looks at their frames. An error says what is not as
+// expected; then nothing may be interpreted in this process.
 Status self_test();
 
 }  // namespace triptych::capture

@@ -1,5 +1,6 @@
-// What each opcode does: one function per opcode, in the files of this folder's `semantics/`. Each takes its operands
-// from the activation's stack and pushes its results, with real objects and by CPython's public functions.
+// What each opcode does: one function per opcode, in the files of this folder's `semantics/`. Each
+// takes its operands from the activation's stack and pushes its results, with real objects and by
+// CPython's public functions.
 #pragma once
 
 #include "capture/interpreter/activation.h"

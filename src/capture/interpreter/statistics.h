@@ -15,8 +15,9 @@ struct Statistics {
   std::uint64_t moves = 0;     // frames that went on in a fresh one
   std::uint64_t handled = 0;   // exceptions that a handler of an interpreted frame took
   std::uint64_t unwound = 0;   // frames that an exception ended
-  std::uint64_t native = 0;    // frames left to CPython wholly: a tool watches, no recursion depth left
-  std::uint64_t chosen = 0;    // frames handed over because the observer said so
+  std::uint64_t native =
+      0;  // frames left to CPython wholly: a tool watches, no recursion depth left
+  std::uint64_t chosen = 0;  // frames handed over because the observer said so
   // Frames handed over at an instruction, by its opcode.
   std::array<std::uint64_t, kOpCount> handed_over{};
 };

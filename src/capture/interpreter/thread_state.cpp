@@ -1,5 +1,9 @@
 #include "capture/interpreter/thread_state.h"
 
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 #include "capture/interpreter/cpython.h"
@@ -15,6 +19,19 @@ bool any_tool(const Monitors& monitors) {
   return std::memcmp(&monitors, &none, sizeof none) != 0;
 }
 #endif
+
+// The lowest address that a frame may still start at.
+std::uintptr_t lowest_address() {
+  constexpr std::size_t kReserve = 256 << 10;
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return 0;
+  void* lowest = nullptr;
+  std::size_t size = 0;
+  const int failed = pthread_attr_getstack(&attributes, &lowest, &size);
+  pthread_attr_destroy(&attributes);
+  if (failed != 0) return 0;
+  return reinterpret_cast<std::uintptr_t>(lowest) + std::min(kReserve, size / 4);
+}
 
 }  // namespace
 
@@ -101,6 +118,11 @@ void leave_frame_level(PyThreadState* thread) {
 #else
   ++thread->recursion_remaining;
 #endif
+}
+
+bool c_stack_is_short() {
+  static thread_local const std::uintptr_t lowest = lowest_address();
+  return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) < lowest;
 }
 
 }  // namespace triptych::capture

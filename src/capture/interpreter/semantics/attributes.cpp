@@ -1,15 +1,15 @@
 // Attributes, super() and imports.
+#include <opcode.h>
 #include "capture/interpreter/cpython.h"
 #include "capture/interpreter/errors.h"
 #include "capture/interpreter/native_code.h"
 #include "capture/interpreter/semantics.h"
-#include <opcode.h>
 
 namespace triptych::capture::semantics {
 namespace {
 
-// A callable for the CALL that follows, with its `self` where it has one. Until 3.12 an absent `self` is a null below
-// the callable, from 3.13 a null above it.
+// A callable for the CALL that follows, with its `self` where it has one. Until 3.12 an absent
+// `self` is a null below the callable, from 3.13 a null above it.
 void push_callable(Activation& a, Owned callable, Owned self) {
   if (PY_VERSION_HEX < 0x030d0000 && !self) {
     a.push({});
@@ -50,7 +50,8 @@ Flow delete_attr(Activation& a, const Instruction& i) {
   return PyObject_DelAttr(owner.get(), a.name(i.arg)) < 0 ? Flow::kRaise : Flow::kNext;
 }
 
-// super().name and super(C, self).name; the first form finds its arguments in the frame, which is the current one.
+// super().name and super(C, self).name; the first form finds its arguments in the frame, which is
+// the current one.
 Flow load_super_attr(Activation& a, const Instruction& i) {
   constexpr int kMethod = 1, kTwoArguments = 2;
   const Owned self = a.pop();
@@ -112,8 +113,8 @@ Flow import_from(Activation& a, const Instruction& i) {
   const Borrowed name = a.name(i.arg);
   PyObject* value = PyObject_GetAttr(a.peek(), name);
   if (value == nullptr && cleared(PyExc_AttributeError)) {
-    // Circular imports, and an error text that names the reason: CPython's own instruction knows them. It must not
-    // ask the module's __getattr__ again.
+    // Circular imports, and an error text that names the reason: CPython's own instruction knows
+    // them. It must not ask the module's __getattr__ again.
     const Owned module = empty_copy(a.peek());
     if (!module) return Flow::kRaise;
     const Borrowed operand = module.borrow();
@@ -177,8 +178,10 @@ Flow import_star(Activation& a, const Instruction&) {
       if (!cleared(PyExc_IndexError)) return Flow::kRaise;
       break;
     }
-    if (!PyUnicode_Check(name.get())) return bad_star_name(module.borrow(), name.borrow(), from_all);
-    const bool hidden = PyUnicode_GET_LENGTH(name.get()) > 0 && PyUnicode_READ_CHAR(name.get(), 0) == '_';
+    if (!PyUnicode_Check(name.get()))
+      return bad_star_name(module.borrow(), name.borrow(), from_all);
+    const bool hidden =
+        PyUnicode_GET_LENGTH(name.get()) > 0 && PyUnicode_READ_CHAR(name.get(), 0) == '_';
     if (!from_all && hidden) continue;
     if (!import_star_name(a, module.borrow(), name.borrow())) return Flow::kRaise;
   }

@@ -2,11 +2,13 @@
 #include "capture/interpreter/cpython.h"
 #include "capture/interpreter/errors.h"
 #include "capture/interpreter/semantics.h"
+#include "capture/interpreter/thread_state.h"
 
 namespace triptych::capture::semantics {
 namespace {
 
-// The operands of a call from the bottom: two places for the callable and its `self`, then the arguments.
+// The operands of a call from the bottom: two places for the callable and its `self`, then the
+// arguments.
 struct Call {
   PyObject* callable;
   PyObject** arguments;  // with `self`
@@ -90,28 +92,33 @@ Flow call_function_ex(Activation& a, const Instruction& i) {
 
 namespace {
 
+// The key that two dictionaries share, of the KeyError that is set, which is cleared then. Null:
+// another error.
+Owned duplicate_key() {
+  if (!PyErr_ExceptionMatches(PyExc_KeyError)) return {};
+  Owned error = take_raised_exception();
+  PyObject* key_args = reinterpret_cast<PyBaseExceptionObject*>(error.get())->args;
+  if (PyTuple_Check(key_args) && PyTuple_GET_SIZE(key_args) == 1) {
+    return Owned::copy(PyTuple_GET_ITEM(key_args, 0));
+  }
+  raise_again(std::move(error));
+  return {};
+}
+
 Flow merge_error(Borrowed callable, Borrowed keywords) {
-  const Owned text = Owned::steal(_PyObject_FunctionStr(callable));
   if (PyErr_ExceptionMatches(PyExc_AttributeError)) {
     PyErr_Clear();
+    const Owned text = Owned::steal(_PyObject_FunctionStr(callable));
     if (text) {
       PyErr_Format(PyExc_TypeError, "%U argument after ** must be a mapping, not %.200s",
                    text.get(), Py_TYPE(keywords.get())->tp_name);
     }
-  } else if (PyErr_ExceptionMatches(PyExc_KeyError)) {
-    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-    PyErr_Fetch(&type, &value, &traceback);
-    PyErr_NormalizeException(&type, &value, &traceback);
-    PyObject* key_args = reinterpret_cast<PyBaseExceptionObject*>(value)->args;
-    if (!text || !PyTuple_Check(key_args) || PyTuple_GET_SIZE(key_args) != 1) {
-      PyErr_Restore(type, value, traceback);
-      return Flow::kRaise;
+  } else if (const Owned key = duplicate_key()) {
+    const Owned text = Owned::steal(_PyObject_FunctionStr(callable));
+    if (text) {
+      PyErr_Format(PyExc_TypeError, "%U got multiple values for keyword argument '%S'", text.get(),
+                   key.get());
     }
-    PyErr_Format(PyExc_TypeError, "%U got multiple values for keyword argument '%S'", text.get(),
-                 PyTuple_GET_ITEM(key_args, 0));
-    Py_XDECREF(type);
-    Py_XDECREF(value);
-    Py_XDECREF(traceback);
   }
   return Flow::kRaise;
 }

@@ -64,7 +64,8 @@ Flow build_const_key_map(Activation& a, const Instruction& i) {
   }
   PyObject** values = a.operands(i.arg);
   for (int k = 0; k < i.arg; ++k) {
-    if (PyDict_SetItem(map.get(), PyTuple_GET_ITEM(keys.get(), k), values[k]) < 0) return Flow::kRaise;
+    if (PyDict_SetItem(map.get(), PyTuple_GET_ITEM(keys.get(), k), values[k]) < 0)
+      return Flow::kRaise;
   }
   a.drop(i.arg);
   a.push(std::move(map));
@@ -125,7 +126,8 @@ Flow dict_update(Activation& a, const Instruction& i) {
 
 namespace {
 
-// Extends CPython's exact place for a failed unpacking: it has been replaced by items, the first on top.
+// Extends CPython's exact place for a failed unpacking: it has been replaced by items, the first on
+// top.
 bool too_few(int expected, Py_ssize_t got, bool starred) {
   PyErr_Format(PyExc_ValueError, "not enough values to unpack (expected %s%d, got %zd)",
                starred ? "at least " : "", expected, got);

@@ -134,8 +134,8 @@ Flow get_anext(Activation& a, const Instruction&) {
   return Flow::kNext;
 }
 
-// [iterator, value to send] -> [iterator, what it yields], or at its end a jump with its result. Until 3.11 the
-// iterator is gone then; later END_SEND drops it.
+// [iterator, value to send] -> [iterator, what it yields], or at its end a jump with its result.
+// Until 3.11 the iterator is gone then; later END_SEND drops it.
 Flow send(Activation& a, const Instruction&) {
   const Owned value = a.pop();
   PyObject* result = nullptr;

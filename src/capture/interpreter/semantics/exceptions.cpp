@@ -1,10 +1,10 @@
 // Raising, handling, `with`.
+#include <opcode.h>
 #include "capture/interpreter/cpython.h"
 #include "capture/interpreter/errors.h"
 #include "capture/interpreter/native_code.h"
 #include "capture/interpreter/semantics.h"
 #include "capture/interpreter/thread_state.h"
-#include <opcode.h>
 
 namespace triptych::capture::semantics {
 
@@ -77,8 +77,8 @@ Flow prep_reraise_star(Activation& a, const Instruction&) {
 
 namespace {
 
-// An exception goes on through this frame. Where no block of it would catch it, CPython is to do it: the frame is not
-// to join the traceback again.
+// An exception goes on through this frame. Where no block of it would catch it, CPython is to do
+// it: the frame is not to join the traceback again.
 Flow raise_on(Activation& a, Borrowed exception) {
   if (a.handler() == nullptr) return Flow::kLeave;
   raise_again(Owned::copy(exception));
@@ -87,7 +87,8 @@ Flow raise_on(Activation& a, Borrowed exception) {
 
 }  // namespace
 
-// With an argument the stack holds, below, the unit that raised first: the frame's position becomes that again.
+// With an argument the stack holds, below, the unit that raised first: the frame's position becomes
+// that again.
 Flow reraise(Activation& a, const Instruction& i) {
   if (a.handler() == nullptr) return Flow::kLeave;
   const Owned exception = a.pop();
@@ -192,9 +193,9 @@ Flow enter_manager(Activation& a, const Protocol& protocol) {
 
 Flow before_with(Activation& a, const Instruction&) {
   return enter_manager(
-      a, {"__enter__", "__exit__",
-          "'%.200s' object does not support the context manager protocol",
-          "'%.200s' object does not support the context manager protocol (missed __exit__ method)"});
+      a,
+      {"__enter__", "__exit__", "'%.200s' object does not support the context manager protocol",
+       "'%.200s' object does not support the context manager protocol (missed __exit__ method)"});
 }
 
 Flow before_async_with(Activation& a, const Instruction&) {
@@ -205,18 +206,20 @@ Flow before_async_with(Activation& a, const Instruction&) {
           "__aexit__ method)"});
 }
 
-// [exit method, unit, exception handled before, exception] -> the same and what the exit method returned
+// [exit method, unit, exception handled before, exception] -> the same and what the exit method
+// returned
 Flow with_except_start(Activation& a, const Instruction&) {
   const Borrowed exception = a.peek(1);
   const Borrowed exit = a.peek(4);
   const Owned traceback = Owned::steal(PyException_GetTraceback(exception));
   PyObject* arguments[] = {nullptr, PyExceptionInstance_Class(exception.get()), exception,
                            traceback ? traceback.get() : Py_None};
-  return a.push_result(PyObject_Vectorcall(exit, arguments + 1,
-                                           3 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+  return a.push_result(
+      PyObject_Vectorcall(exit, arguments + 1, 3 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
 }
 
-// An exception thrown into a frame that waits for another generator: the end of that one is its value.
+// An exception thrown into a frame that waits for another generator: the end of that one is its
+// value.
 Flow cleanup_throw(Activation& a, const Instruction&) {
   const Borrowed exception = a.peek();
   if (!PyErr_GivenExceptionMatches(exception, PyExc_StopIteration)) return raise_on(a, exception);

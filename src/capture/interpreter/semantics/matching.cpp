@@ -1,8 +1,8 @@
 // `match` statements and type parameters.
+#include <opcode.h>
 #include "capture/interpreter/cpython.h"
 #include "capture/interpreter/native_code.h"
 #include "capture/interpreter/semantics.h"
-#include <opcode.h>
 
 namespace triptych::capture::semantics {
 namespace {

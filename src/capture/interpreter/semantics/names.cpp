@@ -6,7 +6,8 @@
 namespace triptych::capture::semantics {
 namespace {
 
-// A dictionary subclass as module globals: until 3.12 its __getitem__ was not asked by LOAD_NAME and its kind.
+// A dictionary subclass as module globals: until 3.12 its __getitem__ was not asked by LOAD_NAME
+// and its kind.
 bool look_up_in_globals(Activation& a, Borrowed name, Owned& found) {
 #if PY_VERSION_HEX < 0x030d0000
   found = Owned::copy(PyDict_GetItemWithError(a.frame().globals(), name));

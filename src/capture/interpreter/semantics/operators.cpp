@@ -1,8 +1,8 @@
 // Arithmetic, comparisons, truth, subscripts.
+#include <opcode.h>
 #include "capture/interpreter/cpython.h"
 #include "capture/interpreter/errors.h"
 #include "capture/interpreter/semantics.h"
-#include <opcode.h>
 
 namespace triptych::capture::semantics {
 namespace {
@@ -144,7 +144,8 @@ Flow store_slice(Activation& a, const Instruction&) {
   const Owned slice = pop_slice(a);
   const Owned container = a.pop();
   const Owned value = a.pop();
-  if (!slice || PyObject_SetItem(container.get(), slice.get(), value.get()) < 0) return Flow::kRaise;
+  if (!slice || PyObject_SetItem(container.get(), slice.get(), value.get()) < 0)
+    return Flow::kRaise;
   return Flow::kNext;
 }
 

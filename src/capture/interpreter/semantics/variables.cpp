@@ -11,7 +11,8 @@ Flow leave(Activation&, const Instruction&) { return Flow::kLeave; }
 Flow nop(Activation&, const Instruction&) { return Flow::kNext; }
 
 Flow resume(Activation& a, const Instruction& i) {
-  // From 2 on it follows an `await` or `yield from`: no interrupts there, CPython's loops assume it.
+  // From 2 on it follows an `await` or `yield from`: no interrupts there, CPython's loops assume
+  // it.
   return i.arg < 2 ? a.poll() : Flow::kNext;
 }
 

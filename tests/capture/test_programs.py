@@ -1,0 +1,76 @@
+"""Small programs give one outcome, however they are run and wherever they are cut."""
+
+from __future__ import annotations
+
+import sys
+import unittest
+
+import frames
+import programs
+
+if sys.version_info >= (3, 12):
+    import programs_3_12  # noqa: F401
+
+_frames = frames.load()
+
+DELEGATE, SEGMENT, MOVE = 1, 2, 4
+
+
+class Programs(unittest.TestCase):
+    maxDiff = None
+
+    def each(self, check):
+        for function in programs.PROGRAMS:
+            with self.subTest(function.__name__):
+                expected = programs.outcome(function)
+                check(function, expected)
+
+    def test_interpreted(self):
+        def check(function, expected):
+            self.assertEqual(_frames.run(programs.outcome, function), expected)
+            self.assertGreater(_frames.statistics()["instructions"], 20)
+
+        self.each(check)
+
+    def test_only_leaving_instructions_are_handed_over(self):
+        leaving = {"return_value", "return_const", "return_generator", "yield_value"}
+        # These hand over where the frame is about to end with an exception.
+        leaving |= {"async_gen_wrap", "reraise", "raise_varargs", "end_async_for", "cleanup_throw"}
+
+        def check(function, expected):
+            _frames.run(programs.outcome, function)
+            self.assertLessEqual(set(_frames.statistics()["handed_over"]), leaving)
+
+        self.each(check)
+
+    def test_cut_at_every_boundary(self):
+        for kinds in (SEGMENT, MOVE):
+            for function in programs.PROGRAMS:
+                with self.subTest(function.__name__, kinds=kinds):
+                    expected = programs.outcome(function)
+                    got = _frames.run_cut(0, 1, kinds, programs.outcome, function)
+                    self.assertEqual(got, expected)
+                    kind = "moves" if kinds == MOVE else "segments"
+                    self.assertGreater(_frames.statistics()[kind], 10)
+
+    def test_cut_at_random_boundaries(self):
+        for seed in range(40):
+            kinds = (DELEGATE, DELEGATE | SEGMENT | MOVE, SEGMENT | MOVE)[seed % 3]
+            every = (3, 20, 60)[seed // 3 % 3]
+            for function in programs.PROGRAMS:
+                with self.subTest(function.__name__, seed=seed):
+                    expected = programs.outcome(function)
+                    got = _frames.run_cut(seed, every, kinds, programs.outcome, function)
+                    self.assertEqual(got, expected)
+
+    def test_one_seed_gives_one_sequence_of_cuts(self):
+        function = programs.loops
+        counts = []
+        for _ in range(2):
+            _frames.run_cut(7, 5, DELEGATE | SEGMENT | MOVE, function)
+            counts.append(_frames.statistics())
+        self.assertEqual(counts[0], counts[1])
+
+
+if __name__ == "__main__":
+    unittest.main()
