@@ -4,8 +4,8 @@ from __future__ import annotations
 
 # A couple of seconds each: these run with every `./dev test`.
 QUICK = """
-    test_contextlib test_coroutines test_except_star test_exceptions test_extcall test_fstring
-    test_generators test_grammar test_patma test_scope test_super test_unpack_ex test_with
+    test_contextlib test_coroutines test_except_star test_extcall test_fstring test_generators
+    test_grammar test_patma test_scope test_super test_unpack_ex test_with
     test_yield_from
 """.split()  # noqa: SIM905
 
@@ -33,7 +33,7 @@ LIBRARY = """
     test_threading test_tuple test_userdict test_userlist test_warnings test_weakref
 """.split()  # noqa: SIM905
 
-# Differences, by a part of the test's id, each with its reason. An entry with "hook" is accepted only
+# Differences, by a part of the test's id, each with its reason. One with "hook" is accepted only
 # when the test has that outcome too where the evaluator is installed and interprets nothing.
 KNOWN_DIFFERENCES = {
     "test_call.TestRecursion.test_super_deep": (

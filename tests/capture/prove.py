@@ -2,8 +2,8 @@
 
 usage: prove.py [--python PATH ...] [--jobs N] [--cuts N] [--library] [MODULE ...]
 
-For each interpreter: builds `_frames`, runs the unit tests, then CPython's test modules natively and
-with every frame interpreted, then again cut at random boundaries, with --cuts seeds.
+For each interpreter: builds `_frames`, runs the unit tests, then CPython's test modules natively,
+with every frame interpreted, and again cut at random boundaries, with --cuts seeds.
 """
 
 from __future__ import annotations

@@ -19,49 +19,40 @@ DELEGATE, SEGMENT, MOVE = 1, 2, 4
 class Programs(unittest.TestCase):
     maxDiff = None
 
-    def each(self, check):
-        for function in programs.PROGRAMS:
-            with self.subTest(function.__name__):
-                expected = programs.outcome(function)
-                check(function, expected)
+    def same(self, function, expected, got, how=""):
+        self.assertEqual(got, expected, f"{function.__name__} {how}")
 
     def test_interpreted(self):
-        def check(function, expected):
-            self.assertEqual(_frames.run(programs.outcome, function), expected)
-            self.assertGreater(_frames.statistics()["instructions"], 20)
-
-        self.each(check)
+        for function in programs.PROGRAMS:
+            expected = programs.outcome(function)
+            self.same(function, expected, _frames.run(programs.outcome, function))
+            self.assertGreater(_frames.statistics()["instructions"], 20, function.__name__)
 
     def test_only_leaving_instructions_are_handed_over(self):
         leaving = {"return_value", "return_const", "return_generator", "yield_value"}
         # These hand over where the frame is about to end with an exception.
         leaving |= {"async_gen_wrap", "reraise", "raise_varargs", "end_async_for", "cleanup_throw"}
-
-        def check(function, expected):
+        for function in programs.PROGRAMS:
             _frames.run(programs.outcome, function)
-            self.assertLessEqual(set(_frames.statistics()["handed_over"]), leaving)
-
-        self.each(check)
+            self.assertLessEqual(set(_frames.statistics()["handed_over"]), leaving, function)
 
     def test_cut_at_every_boundary(self):
         for kinds in (SEGMENT, MOVE):
             for function in programs.PROGRAMS:
-                with self.subTest(function.__name__, kinds=kinds):
-                    expected = programs.outcome(function)
-                    got = _frames.run_cut(0, 1, kinds, programs.outcome, function)
-                    self.assertEqual(got, expected)
-                    kind = "moves" if kinds == MOVE else "segments"
-                    self.assertGreater(_frames.statistics()[kind], 10)
+                expected = programs.outcome(function)
+                got = _frames.run_cut(0, 1, kinds, programs.outcome, function)
+                self.same(function, expected, got, kinds)
+                kind = "moves" if kinds == MOVE else "segments"
+                self.assertGreater(_frames.statistics()[kind], 10, function.__name__)
 
     def test_cut_at_random_boundaries(self):
-        for seed in range(40):
-            kinds = (DELEGATE, DELEGATE | SEGMENT | MOVE, SEGMENT | MOVE)[seed % 3]
-            every = (3, 20, 60)[seed // 3 % 3]
-            for function in programs.PROGRAMS:
-                with self.subTest(function.__name__, seed=seed):
-                    expected = programs.outcome(function)
-                    got = _frames.run_cut(seed, every, kinds, programs.outcome, function)
-                    self.assertEqual(got, expected)
+        for function in programs.PROGRAMS:
+            expected = programs.outcome(function)
+            for seed in range(40):
+                kinds = (DELEGATE, DELEGATE | SEGMENT | MOVE, SEGMENT | MOVE)[seed % 3]
+                every = (3, 20, 60)[seed // 3 % 3]
+                got = _frames.run_cut(seed, every, kinds, programs.outcome, function)
+                self.same(function, expected, got, f"seed {seed}, one of {every}, kinds {kinds}")
 
     def test_one_seed_gives_one_sequence_of_cuts(self):
         function = programs.loops
