@@ -66,9 +66,7 @@ c10::Argument without_alias(const c10::Argument& argument) {
 
 std::string twin_name(const std::string& name) {
   std::string flat = name;
-  const std::size_t colons = flat.find("::");
-  if (colons != std::string::npos) flat.replace(colons, 2, "__");
-  std::replace(flat.begin(), flat.end(), '.', '_');
+  std::replace_if(flat.begin(), flat.end(), [](char c) { return c == ':' || c == '.'; }, '_');
   return kNamespace + flat;
 }
 
