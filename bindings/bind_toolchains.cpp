@@ -6,6 +6,7 @@
 
 #include "bindings.h"
 #include "codegen/toolchains/llvm_compiler.h"
+#include "codegen/toolchains/prepare_llvm.h"
 
 namespace nb = nanobind;
 
@@ -38,6 +39,14 @@ void bind_toolchains(nb::module_& module) {
              nb::arg("imports"), nb::arg("cpu"), nb::arg("features"), nb::arg("level"),
              nb::arg("threads"),
              "LLVM IR to machine code by the LLVM of the given library file (llvmlite's).");
+  module.def(
+      "prepare_llvm",
+      [](const std::string& library, const std::string& cpu, const std::string& features,
+         int level) { toolchains::prepare_llvm(library, {cpu, features, level}); },
+      nb::arg("library"), nb::arg("cpu"), nb::arg("features"), nb::arg("level"),
+      "Loads LLVM in a thread of its own, once; returns at once.");
+  module.def("finish_preparing_llvm", &toolchains::finish_preparing_llvm,
+             nb::call_guard<nb::gil_scoped_release>(), "Waits for that thread.");
 }
 
 }  // namespace triptych::bindings

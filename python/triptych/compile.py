@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import names, reports
+from . import devices, names, reports
 from . import options as option_table
 from .backend import MODES
 
@@ -51,6 +51,8 @@ def compile(
     if not callable(model):
         raise TypeError(f"triptych.compile: expected a function or module, found {model!r}")
     chosen = choose_backend(backend, mode, options)
+    if not disable:
+        devices.prepare()
     return model if disable else capture(model, chosen, fullgraph=fullgraph, dynamic=dynamic)
 
 

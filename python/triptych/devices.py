@@ -19,6 +19,7 @@ class WriterEntry:
 
     writer: Any  # a _C.Writer
     toolchain: Callable[..., Any]
+    prepare: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ def register_device(
     writer: Any,
     toolchain: Callable[..., Any],
     launcher: Callable[..., None] | None = None,
+    prepare: Callable[[], None] | None = None,
 ) -> None:
     """Adds a device, or one more writer to a device that is known.
 
@@ -53,14 +55,16 @@ def register_device(
     of the kernels' functions in it. `toolchain(text, entries, externals, options)` returns a
     `Library` of C functions (see `toolchains`) or, for a device with a launcher, one object per
     kernel; `launcher(kernel, compiled, buffers, symbols)` then runs a kernel: `buffers` are 1-d
-    tensors over what the kernel reaches, `symbols` the values of its size symbols.
+    tensors over what the kernel reaches, `symbols` the values of its size symbols. `prepare` is
+    called when compilation begins, long before the toolchain: it may load things in the background
+    and should return at once when called again.
     """
     device = _devices.get(name)
     if device is None:
         as_function = traits if callable(traits) else lambda: traits
         device = Device(name, functools.cache(as_function), launcher)
         _devices[name] = device
-    device.writers[writer.language] = WriterEntry(_core_writer(writer), toolchain)
+    device.writers[writer.language] = WriterEntry(_core_writer(writer), toolchain, prepare)
 
 
 def unregister_device(name: str) -> None:
@@ -78,6 +82,13 @@ def find(name: str) -> Device:
     return _devices[name]
 
 
+def prepare() -> None:
+    """Something will be compiled soon: the toolchains of the devices' first writers may start."""
+    for device in _devices.values():
+        if (begin := device.entry(None).prepare) is not None:
+            begin()
+
+
 def _core_writer(writer: Any) -> Any:
     from . import _C
 
@@ -89,9 +100,15 @@ def _core_writer(writer: Any) -> Any:
 def _llvm(
     text: str, entries: Sequence[str], externals: Sequence[str], options: Mapping[str, Any]
 ) -> Library:
-    from .toolchains import llvm  # llvmlite costs 50 ms: loaded by the first compile
+    from .toolchains import llvm
 
     return llvm.compile(text, entries, externals, options)
+
+
+def _prepare_llvm() -> None:
+    from .toolchains import llvm
+
+    llvm.prepare()
 
 
 def _cpp(
@@ -105,7 +122,13 @@ def _cpp(
 def _register_cpu() -> None:
     from . import _C
 
-    register_device("cpu", traits=_C.host_traits, writer=_C.LlvmWriter(), toolchain=_llvm)
+    register_device(
+        "cpu",
+        traits=_C.host_traits,
+        writer=_C.LlvmWriter(),
+        toolchain=_llvm,
+        prepare=_prepare_llvm,
+    )
     register_device("cpu", traits=_C.host_traits, writer=_C.CppWriter(), toolchain=_cpp)
 
 

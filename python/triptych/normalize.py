@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils import _pytree as pytree
 
-from . import _C, errors, program_state
+from . import _C, devices, errors, program_state
 from .captured import node_location
 from .leak_guard import no_data
 from .node_runner import NodeRunner
@@ -62,6 +62,7 @@ def normalize_with_report(
     `symbols` names the sizes that stay symbolic: {(flattened input, dimension): name}; an integer
     input has dimension 0. With `specialize` nothing does, whatever the graph module says.
     """
+    devices.prepare()
     chosen = None if specialize else symbols or {}
     args = example_inputs if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
     request: dict[str, Any] = {"keep": _op_names(keep)}

@@ -63,7 +63,8 @@ class Executable::Call {
   void run_steps() {
     std::optional<KernelMode> mode;
     if (layout_.has_external_calls) mode.emplace();
-    const bool profiled = at::hasThreadLocalCallbacks() || at::hasGlobalCallbacks();
+    // Asked without the lock that at::hasGlobalCallbacks takes.
+    const bool profiled = at::getStepCallbacksUnlessEmpty(at::RecordScope::FUNCTION).has_value();
     for (std::size_t s = 0; s < layout_.steps.size(); ++s) {
       const StepLayout& step = layout_.steps[s];
       if (const auto* launch = std::get_if<LaunchLayout>(&step)) {

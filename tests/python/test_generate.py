@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 import torch
 
@@ -280,3 +283,48 @@ def test_kernels_compiled_side_by_side(threads: int) -> None:
             program._code.symbols_needed,
             {"threads": threads},
         )
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("columns", [1, 16, 33, 64, 96, 256])
+def test_softmax_down_columns(dtype: torch.dtype, columns: int) -> None:
+    """Columns side by side, whole lines of them where they divide; special rows among them."""
+    x = torch.randn(3, 37, columns).to(dtype)
+    x[0, 3] = torch.inf
+    x[1, :, 0] = -torch.inf
+    x[2, 5, columns // 2] = torch.nan
+    program = generate(triptych.normalize(lambda x: torch.softmax(x, 1), [x]))
+    torch.testing.assert_close(program(x)[0], torch.softmax(x, 1), equal_nan=True)
+
+
+@pytest.mark.parametrize("columns", [2, 7, 64, 1000, 70000])
+def test_softmax_of_rows_of_unknown_length(columns: int) -> None:
+    """Made for short rows, whose exponentials are kept; then met with others."""
+    from triptych.normalize import normalize_with_report
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return torch.softmax(x, -1)
+
+    example = torch.randn(4, 50)
+    symbols = {(0, 0): "s0", (0, 1): "s1"}
+    graph = normalize_with_report(function, [example], symbols=symbols)[0]
+    program = generate(graph)
+    assert str(program.kernels[0]).count("exp") == 1
+    for x in (torch.randn(3, columns), example):
+        torch.testing.assert_close(program(x)[0], function(x))
+
+
+def test_a_process_may_fork_and_end_while_llvm_loads() -> None:
+    script = (
+        "import os, torch, triptych\n"
+        "triptych.compile(torch.relu)\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    x = torch.randn(4)\n"
+        "    program = triptych.generate(triptych.normalize(lambda x: x + 1, [x]))\n"
+        "    os._exit(0 if torch.equal(program(x)[0], x + 1) else 1)\n"
+        "assert os.waitpid(child, 0)[1] == 0\n"
+    )
+    for text in (script, "import torch, triptych\ntriptych.compile(torch.relu)\n"):
+        done = subprocess.run([sys.executable, "-c", text], timeout=120, check=False)
+        assert done.returncode == 0

@@ -6,6 +6,7 @@ No pass runs: the writer's text is meant for code generation as it stands.
 
 from __future__ import annotations
 
+import atexit
 import functools
 import importlib.util
 import os
@@ -15,6 +16,7 @@ from typing import Any
 
 from . import Library, ToolchainError, symbols
 
+_LEVEL = 1
 _LIBRARY_NAMES = {"darwin": "libllvmlite.dylib", "win32": "llvmlite.dll"}
 
 
@@ -26,6 +28,18 @@ def library_file() -> str:
         raise ToolchainError("llvmlite is not installed: it brings the LLVM that kernels need")
     name = _LIBRARY_NAMES.get(sys.platform, "libllvmlite.so")
     return os.path.join(found.submodule_search_locations[0], "binding", name)
+
+
+@functools.cache
+def prepare() -> None:
+    """Starts to load LLVM beside what the caller does next: its first use takes some 30 ms."""
+    from .. import _C
+
+    try:
+        _C.prepare_llvm(library_file(), "", "", _LEVEL)
+    except ToolchainError:
+        return  # the first compilation says it
+    atexit.register(_C.finish_preparing_llvm)  # LLVM goes when the process ends
 
 
 def compile(  # noqa: A001 - the toolchain interface's name
@@ -49,7 +63,7 @@ def compile(  # noqa: A001 - the toolchain interface's name
             symbols.addresses(externals),
             options.get("cpu") or "",
             options.get("features") or "",
-            options.get("level", 1),
+            options.get("level", _LEVEL),
             options.get("threads") or torch.get_num_threads(),
         )
     except errors.UserError as error:
@@ -67,7 +81,7 @@ def assembly(text: str, options: Mapping[str, Any] | None = None) -> str:
     machine = llvm.Target.from_default_triple().create_target_machine(
         cpu=options.get("cpu") or llvm.get_host_cpu_name(),
         features=options.get("features") or llvm.get_host_cpu_features().flatten(),
-        opt=options.get("level", 1),
+        opt=options.get("level", _LEVEL),
         jit=True,
     )
     machine.set_asm_verbosity(False)

@@ -36,6 +36,7 @@ constexpr std::int64_t kLongSum = 16384;  // sums longer than this are added in 
 constexpr std::int64_t kSumBlock =
     4096;  // of this many elements: error grows with the block, not the sum
 constexpr std::int64_t kColumnTile = 64;
+constexpr int kLineBytes = 128;          // two lines: they are fetched in pairs
 constexpr std::int64_t kWideEnough = 8;  // iterations along memory that make blocking worth while
 
 std::int64_t size_or(const SymExpr& e, std::int64_t symbolic) {
@@ -262,6 +263,7 @@ class SimdMapper {
                 nest.loops.begin() + static_cast<long>(column) + 1, nest.loops.end());
     Loop& vector = nest.loops.back();
     make_vector(vector, nest.body);
+    take_whole_lines(vector, nest.body);
     if (has_locals()) {
       const int lanes = vector.width * vector.unroll;
       tile(nest, lanes);
@@ -280,6 +282,23 @@ class SimdMapper {
       tile(nest, kColumnTile);
     }
     return parallelize(std::move(nest), nest.loops.size() - 1);
+  }
+
+  // Walking down columns meets a new line of memory in every row: all of it is worth taking.
+  void take_whole_lines(Loop& vector, const Body& body) {
+    int narrowest = 8;
+    loops::for_each_statement(body, [&](const Statement& statement) {
+      const auto* load = std::get_if<Instruction>(&statement.data);
+      if (load == nullptr || load->op != loops::ScalarOp::kLoad) return;
+      if (!load->index.depends_on(vector.variable)) return;
+      narrowest = std::min(narrowest, ir::dtype_bytes(load->dtype));
+    });
+    if (narrowest < 2) return;  // what is read of such columns is little beside what is computed
+    const auto extent = vector.extent.as_constant();
+    while (vector.width * vector.unroll * narrowest < kLineBytes &&
+           (!extent || *extent % (2 * vector.unroll * vector.width) == 0)) {
+      vector.unroll *= 2;
+    }
   }
 
   // The vector loop over columns becomes tiles, one more parallel dimension, of a few vectors each.

@@ -28,12 +28,24 @@ SoftmaxRow open(LoweringContext& context) {
   return softmax;
 }
 
-// Exponentials are kept in a row-local buffer when elements of the row lie side by side.
+// A size as it was met while tracing.
+std::int64_t expected(const ir::Graph& graph, const SymExpr& size) {
+  const auto value = size.evaluate([&](Symbol symbol) -> std::optional<std::int64_t> {
+    for (const ir::SymbolInfo& known : graph.symbols()) {
+      if (known.name == symbol) return known.hint;
+    }
+    return std::nullopt;
+  });
+  return value.value_or(kLongestKeptRow + 1);
+}
+
+// Exponentials are kept in a row-local buffer when elements of the row lie side by side. A row of
+// unknown length is kept when it was short at first: the buffer grows with what it meets.
 bool keeps_row(const LoweringContext& context, const SoftmaxRow& softmax) {
   const ir::TensorType& type = context.type(softmax.self);
   if (softmax.dim + 1 != type.sizes.size() || !is_one(type.strides[softmax.dim])) return false;
-  const auto size = type.sizes[softmax.dim].as_constant();
-  return size && *size > 1 && *size <= kLongestKeptRow;
+  const std::int64_t size = expected(context.graph, type.sizes[softmax.dim]);
+  return size > 1 && size <= kLongestKeptRow;
 }
 
 Status softmax(LoweringContext& context, bool safe) {
