@@ -159,9 +159,11 @@ PyObject* under_foreign_evaluator(PyObject*, PyObject* callable) {
 
 PyObject* installed(PyObject*, PyObject*) { return PyBool_FromLong(evaluator_installed()); }
 
-// None, or why the frames of this CPython cannot be interpreted.
-PyObject* run_self_test(PyObject*, PyObject*) {
-  const Status status = self_test();
+// self_test(probes=None): None, or why the frames of this CPython cannot be interpreted.
+PyObject* run_self_test(PyObject*, PyObject* args) {
+  const char* probes = nullptr;
+  if (!PyArg_ParseTuple(args, "|s", &probes)) return nullptr;
+  const Status status = probes != nullptr ? self_test_with(probes) : self_test();
   if (status.ok()) Py_RETURN_NONE;
   return PyUnicode_FromString(status.error().describe().c_str());
 }
@@ -180,7 +182,7 @@ PyMethodDef kMethods[] = {
     {"location", location, METH_VARARGS, nullptr},
     {"under_foreign_evaluator", under_foreign_evaluator, METH_O, nullptr},
     {"installed", installed, METH_NOARGS, nullptr},
-    {"self_test", run_self_test, METH_NOARGS, nullptr},
+    {"self_test", run_self_test, METH_VARARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -70,6 +70,20 @@ class Installed(unittest.TestCase):
         self.assertEqual((result, counted, still), (1225, 1, True))
         self.assertFalse(_frames.installed())
 
+    def test_scopes_and_foreign_evaluators_alternate(self):
+        def inner():
+            interpreted = _frames.run(work), _frames.statistics()["frames"]
+            return interpreted, work(), _frames.installed()
+
+        def outer():
+            result = _frames.under_foreign_evaluator(inner)
+            return result, _frames.installed()
+
+        (result, counted, still), after = _frames.run(outer)
+        self.assertEqual(result, ((1225, 1), 1225, False))
+        self.assertEqual((counted, still, after), (2, True, True))
+        self.assertFalse(_frames.installed())
+
 
 class Threads(unittest.TestCase):
     def test_other_threads_run_natively(self):

@@ -10,6 +10,13 @@ namespace triptych::capture {
 // CPython calls a plain function pointer: what is installed is state of the process, here and
 // nowhere else. It changes only with the GIL held.
 class Evaluator {
+  // The state for the next frame that the thread enters of the state's function.
+  struct Pending {
+    FrameState* state;
+    PyThreadState* thread;
+    _PyFrameEvalFunction found;
+  };
+
  public:
   static Evaluator& instance() {
     static Evaluator evaluator;
@@ -26,29 +33,23 @@ class Evaluator {
     scope.outer_ = scope_;
     scope_ = &scope;
     thread_ = thread;
-    install();
+    scope.found_ = install();
     return true;
   }
 
   void close(InterpreterScope& scope) {
     scope_ = scope.outer_;
-    if (scope_ != nullptr) return;
-    thread_ = nullptr;
-    uninstall();
+    if (scope_ == nullptr) thread_ = nullptr;
+    uninstall(scope.found_);
   }
 
   Owned enter(FrameState state) {
     const Owned function = Owned::copy(state.function.get());
-    PyThreadState* thread = PyThreadState_Get();
-    FrameState* const outer_pending = pending_;
-    PyThreadState* const outer_thread = pending_thread_;
-    pending_ = &state;
-    pending_thread_ = thread;
-    install();
+    Pending pending{&state, PyThreadState_Get(), install()};
+    Pending* const outer = std::exchange(pending_, &pending);
     Owned result = call_for_frame(function.borrow());
-    pending_ = outer_pending;
-    pending_thread_ = outer_thread;
-    if (scope_ == nullptr && pending_ == nullptr) uninstall();
+    pending_ = outer;
+    uninstall(pending.found);
     return result;
   }
 
@@ -57,23 +58,28 @@ class Evaluator {
   }
 
  private:
-  void install() {
-    if (installed()) return;
+  // The evaluator that was there, to be put back; null: it is ours already.
+  _PyFrameEvalFunction install() {
+    if (installed()) return nullptr;
     PyInterpreterState* interpreter = PyInterpreterState_Get();
-    previous_ = _PyInterpreterState_GetEvalFrameFunc(interpreter);
+    const _PyFrameEvalFunction found = _PyInterpreterState_GetEvalFrameFunc(interpreter);
+    // One that came on top of ours since may call ours: frames are passed on to the first only.
+    if (installed_count_++ == 0) base_ = found;
     _PyInterpreterState_SetEvalFrameFunc(interpreter, evaluate);
+    return found;
   }
 
-  void uninstall() {
+  void uninstall(_PyFrameEvalFunction found) {
+    if (found == nullptr) return;
+    --installed_count_;
     // Somebody else's may be on top of ours now and call it: then ours stays, and passes every
     // frame on.
-    if (!installed()) return;
-    _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), previous_);
+    if (installed()) _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), found);
   }
 
   PyObject* pass_on(PyThreadState* thread, Frame& frame, bool raised) {
-    return previous_ != nullptr ? previous_(thread, frame.get(), raised)
-                                : _PyEval_EvalFrameDefault(thread, frame.get(), raised);
+    return base_ != nullptr ? base_(thread, frame.get(), raised)
+                            : _PyEval_EvalFrameDefault(thread, frame.get(), raised);
   }
 
   PyObject* evaluate_frame(PyThreadState* thread, Frame frame, bool raised);
@@ -83,20 +89,21 @@ class Evaluator {
 
   InterpreterScope* scope_ = nullptr;  // the innermost; null: nothing is traced
   PyThreadState* thread_ = nullptr;
-  // The state for the next frame that this thread enters of the function.
-  FrameState* pending_ = nullptr;
-  PyThreadState* pending_thread_ = nullptr;
-  _PyFrameEvalFunction previous_ = nullptr;
+  Pending* pending_ = nullptr;
+  _PyFrameEvalFunction base_ = nullptr;  // what was there before any of ours
+  int installed_count_ = 0;
 };
 
 PyObject* Evaluator::evaluate_frame(PyThreadState* thread, Frame frame, bool raised) {
-  bool entered = false;
-  if (pending_ != nullptr && pending_thread_ == thread && !raised &&
-      reinterpret_cast<PyObject*>(frame.function()) == pending_->function.get()) {
-    apply_state(frame, std::move(*std::exchange(pending_, nullptr)));
-    entered = true;
+  const bool entered =
+      pending_ != nullptr && pending_->thread == thread && !raised &&
+      reinterpret_cast<PyObject*>(frame.function()) == pending_->state->function.get();
+  if (entered) {
+    Pending* const pending = std::exchange(pending_, nullptr);
+    apply_state(frame, std::move(*pending->state));
     if (scope_ == nullptr) {
-      uninstall();
+      // Nothing is traced: what this frame calls is none of our business.
+      uninstall(std::exchange(pending->found, nullptr));
       return _PyEval_EvalFrameDefault(thread, frame.get(), 0);
     }
   } else if (is_native_code(frame.code())) {

@@ -26,6 +26,7 @@ class InterpreterScope {
  private:
   friend class Evaluator;
   InterpreterScope* outer_ = nullptr;
+  _PyFrameEvalFunction found_ = nullptr;  // what to put back; null: ours was there already
   Observer* observer_;
   Statistics statistics_;
   bool active_ = false;

@@ -149,13 +149,15 @@ Status check_entry(Borrowed globals) {
 
 }  // namespace
 
-Status self_test() {
+Status self_test() { return self_test_with(kProbes); }
+
+Status self_test_with(const char* probes) {
   const long running = static_cast<long>(Py_Version >> 16);
   if (running != (PY_VERSION_HEX >> 16)) return mismatch("another minor version");
   const Owned globals = Owned::steal(PyDict_New());
   PyDict_SetItemString(globals.get(), "__builtins__", PyEval_GetBuiltins());
   const Owned made =
-      Owned::steal(PyRun_String(kProbes, Py_file_input, globals.get(), globals.get()));
+      Owned::steal(PyRun_String(probes, Py_file_input, globals.get(), globals.get()));
   if (!made) return mismatch("the probes do not run: " + raised_text());
   PyThreadState* thread = PyThreadState_Get();
   if (watched_by_tool(thread, reinterpret_cast<PyCodeObject*>(PyFunction_GetCode(

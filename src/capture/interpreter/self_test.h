@@ -9,4 +9,7 @@ namespace triptych::capture {
 // expected; then nothing may be interpreted in this process.
 Status self_test();
 
+// The same with other probes, which define the same functions: for tests of the test.
+Status self_test_with(const char* probes);
+
 }  // namespace triptych::capture
