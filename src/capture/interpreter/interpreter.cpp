@@ -6,14 +6,22 @@
 namespace triptych::capture {
 namespace {
 
+void join_traceback(Activation& a) {
+  if (a.frame().incomplete()) return;
+  const Owned object = a.frame().frame_object();
+  if (!object) return;
+  PyTraceBack_Here(reinterpret_cast<PyFrameObject*>(object.get()));
+  if (!watched_by_tool(a.thread(), a.code())) return;
+  // A tool came during the instruction: it hears of the exception, and CPython runs the handler.
+  tell_tracer_of_exception(a.thread(), object.borrow());
+  a.stop = true;
+}
+
 // Goes on at the handler of the exception that is set. False: there is none in this frame.
 bool handle_exception(Activation& a, bool joins_traceback) {
   const Handler* handler = a.handler();
   if (handler == nullptr) return false;
-  if (joins_traceback && !a.frame().incomplete()) {
-    const Owned object = a.frame().frame_object();
-    if (object) PyTraceBack_Here(reinterpret_cast<PyFrameObject*>(object.get()));
-  }
+  if (joins_traceback) join_traceback(a);
   Owned exception = take_raised_exception();
   a.drop(a.depth() - handler->depth);
   if (handler->push_unit) a.push(Owned::steal(PyLong_FromLong(a.frame().executing_unit())));
@@ -77,8 +85,6 @@ Exit interpret(Activation& a, bool raised, Observer* observer, Statistics& stati
         break;
       case Flow::kRaise:
       case Flow::kReraise:
-        // A tool that came during the instruction is to be told of the exception.
-        if (watched_by_tool(a.thread(), a.code())) return Exit::kUnwind;
         if (!handle_exception(a, flow == Flow::kRaise)) return Exit::kUnwind;
         ++statistics.handled;
         break;

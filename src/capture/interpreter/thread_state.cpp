@@ -48,6 +48,22 @@ bool watched_by_tool(PyThreadState* thread, PyCodeObject* code) {
 #endif
 }
 
+void tell_tracer_of_exception(PyThreadState* thread, Borrowed frame_object) {
+  if (thread->c_tracefunc == nullptr || thread->tracing != 0) return;
+  Owned exception = take_raised_exception();
+  const Owned traceback = Owned::steal(PyException_GetTraceback(exception.get()));
+  const Owned told =
+      Owned::steal(PyTuple_Pack(3, PyExceptionInstance_Class(exception.get()), exception.get(),
+                                traceback ? traceback.get() : Py_None));
+  if (!told) return;
+  PyThreadState_EnterTracing(thread);
+  const int failed =
+      thread->c_tracefunc(thread->c_traceobj, reinterpret_cast<PyFrameObject*>(frame_object.get()),
+                          PyTrace_EXCEPTION, told.get());
+  PyThreadState_LeaveTracing(thread);
+  if (failed == 0) raise_again(std::move(exception));
+}
+
 bool interrupt_pending(PyThreadState* thread) {
 #if PY_VERSION_HEX >= 0x030d0000
   constexpr uintptr_t kEvents = 0xff;  // above them: the version of the instrumentation

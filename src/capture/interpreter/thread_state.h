@@ -11,6 +11,10 @@ namespace triptych::capture {
 // evaluator tells it.
 bool watched_by_tool(PyThreadState* thread, PyCodeObject* code);
 
+// Calls the trace function with the exception that is set, as CPython does where one is raised.
+// What the function raises takes the exception's place.
+void tell_tracer_of_exception(PyThreadState* thread, Borrowed frame_object);
+
 // Signals, pending calls, a request for the GIL, an exception from another thread, the cycle
 // collector (3.12+).
 bool interrupt_pending(PyThreadState* thread);
