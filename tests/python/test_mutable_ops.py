@@ -155,3 +155,23 @@ def test_outside_of_a_trace_the_op_is_what_it_was() -> None:
     assert x.tolist() == [2, 2, 2]
     compiled = torch.compile(on_intermediate, backend="aot_eager")
     check_equal(compiled(x, x), on_intermediate(x, x))
+
+
+@torch.library.custom_op("triptych_flat::_twice", mutates_args=("x",))
+def underscore_in_the_name(x: torch.Tensor) -> None:
+    x.mul_(2)
+
+
+@torch.library.custom_op("triptych_flat_::twice", mutates_args=("x",))
+def underscore_in_the_namespace(x: torch.Tensor) -> None:
+    x.mul_(3)
+
+
+def test_two_ops_with_one_flattened_name_are_told_apart() -> None:
+    x = torch.ones(3)
+    graph = triptych.normalize(lambda y: underscore_in_the_name(y), x)
+    Interpreter(graph).run(x)
+    check_equal(x, torch.full((3,), 2.0))
+    with pytest.raises(triptych.errors.UnsupportedError) as caught:
+        triptych.normalize(lambda y: underscore_in_the_namespace(y), x)
+    assert caught.value.code == "normalize.mutable_op"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -137,7 +138,14 @@ c10::OperatorHandle twin_of(const c10::OperatorHandle& op) {
   const std::lock_guard lock(mutex);
   auto& dispatcher = c10::Dispatcher::singleton();
   const c10::OperatorName name(twin_name(op.schema().name()), op.schema().overload_name());
-  if (const auto known = dispatcher.findSchema(name)) return *known;
+  static auto* originals = new std::unordered_map<c10::OperatorName, c10::OperatorName>();
+  const auto [original, is_new] = originals->emplace(name, op.operator_name());
+  if (!(original->second == op.operator_name())) {
+    throw Unsupported(unsupported(
+        "normalize.mutable_op",
+        op.schema().name() + " and " + original->second.name + " have one name when flattened"));
+  }
+  if (!is_new) return *dispatcher.findSchema(name);
   // Both stay for the life of the process: graphs name the op.
   auto* definition = new c10::RegistrationHandleRAII(
       dispatcher.registerDef(twin_schema(op.schema()), "triptych functional twins"));
