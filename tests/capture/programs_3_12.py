@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from programs import outcome, program
+from outcomes import outcome, program
 
 
 @program

@@ -30,9 +30,9 @@ def code_objects(code):
 @functools.cache
 def corpus():
     found = []
-    for module in (programs, functools, dis, unittest.case):
-        with open(module.__file__) as file:
-            found += code_objects(compile(file.read(), module.__file__, "exec"))
+    for name in (*programs.FILES, functools.__file__, dis.__file__, unittest.case.__file__):
+        with open(name) as file:
+            found += code_objects(compile(file.read(), name, "exec"))
     return found
 
 
