@@ -6,12 +6,13 @@ graph, which costs more than the trace.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from .captured import module_path, node_location
+from .number_inputs import Number
 
 if TYPE_CHECKING:
     from torch.fx import GraphModule, Node
@@ -23,15 +24,17 @@ class NodeRunner:
     """The graph module as a function of its inputs; `position[0]` is the index of the node that
     runs."""
 
-    def __init__(self, gm: GraphModule):
+    def __init__(self, gm: GraphModule, numbers: Mapping[int, float]):
         self.gm = gm
+        self.numbers = {i: Number(value) for i, value in numbers.items()}
         self.nodes: list[Node] = list(gm.graph.nodes)
         self.position = [-1]
 
     def run(self, *inputs: Any) -> Any:
         """What `gm.forward(*inputs)` returns."""
         position = self.position
-        given = iter(self.gm.graph.process_inputs(*inputs))
+        tensors = enumerate(self.gm.graph.process_inputs(*inputs))
+        given = (self.numbers.get(i, value) for i, value in tensors)
         values: dict[Node, Any] = {}
         node_type = torch.fx.Node
 

@@ -56,11 +56,13 @@ def normalize_with_report(
     keep: Iterable[Any] = (),
     symbols: Symbols | None = None,
     specialize: bool = False,
+    numbers: Mapping[int, float] | None = None,
 ) -> tuple[_C.Graph, dict[str, Any]]:
     """The same, with counts of what the tracer did (see docs/normalize.md).
 
     `symbols` names the sizes that stay symbolic: {(flattened input, dimension): name}; an integer
-    input has dimension 0. With `specialize` nothing does, whatever the graph module says.
+    input has dimension 0. With `specialize` nothing does, whatever the graph module says. `numbers`
+    are the values of inputs that the graph module only takes numbers out of: the caller's guards.
     """
     devices.prepare()
     chosen = None if specialize else symbols or {}
@@ -71,7 +73,7 @@ def normalize_with_report(
     if isinstance(what, torch.export.ExportedProgram):
         what = what.module()
     if isinstance(what, torch.fx.GraphModule):
-        return _trace_graph_module(what, args, request, chosen)
+        return _trace_graph_module(what, args, request, chosen, numbers or {})
     if isinstance(what, _C.Graph):
         from .graph_program import as_function
 
@@ -100,10 +102,14 @@ def _op_names(keep: Iterable[Any]) -> set[str]:
 
 
 def _trace_graph_module(
-    gm: GraphModule, args: Sequence[Any], request: dict[str, Any], symbols: Symbols | None
+    gm: GraphModule,
+    args: Sequence[Any],
+    request: dict[str, Any],
+    symbols: Symbols | None,
+    numbers: Mapping[int, float],
 ) -> tuple[_C.Graph, dict[str, Any]]:
     refuse_higher_order(gm)
-    runner = NodeRunner(gm)
+    runner = NodeRunner(gm, numbers)
     placeholders = [node for node in runner.nodes if node.op == "placeholder"]
     request.update(resolve=runner.resolve, position=runner.position)
     return _trace(runner.run, args, gm, request, symbols, placeholders)

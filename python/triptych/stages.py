@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from . import captured, dump, errors, reports
+from . import captured, dump, errors, number_inputs, reports
 from .options import Options
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ def compile_graph(
     out = dump.Folder(options.dump, record.name)
     out.write("captured", lambda: captured.captured_text(gm))
     with record.timed("normalize"):
-        graph = normalize(gm, inputs, record)
+        numbers = number_inputs.find(gm, inputs)
+        graph = normalize(gm, inputs, record, numbers)
         graph = run_passes(graph, out)
     record.normalized = graph
     with record.timed("generate"):
@@ -42,21 +43,28 @@ def compile_graph(
     record.generated = generated
     dump.write_generated(out, generated)
     run = with_calling_convention(gm, generated.run, graph)
-    return Variant(run, generated.has_guards, bool(graph.mutations))
+    if numbers:
+        run = number_inputs.checked(run, numbers)
+    return Variant(run, generated.has_guards or bool(numbers), bool(graph.mutations))
 
 
-def normalize(gm: GraphModule, inputs: Sequence[Any], record: reports.GraphRecord) -> _C.Graph:
+def normalize(
+    gm: GraphModule,
+    inputs: Sequence[Any],
+    record: reports.GraphRecord,
+    numbers: Mapping[int, float],
+) -> _C.Graph:
     """With symbolic sizes where that works, else for these sizes alone, counted."""
     from .normalize import normalize_with_report
 
     if all(isinstance(value, torch.Tensor) for value in inputs):
-        return normalize_with_report(gm, inputs)[0]
+        return normalize_with_report(gm, inputs, numbers=numbers)[0]
     try:
-        return normalize_with_report(gm, inputs)[0]
+        return normalize_with_report(gm, inputs, numbers=numbers)[0]
     except errors.InternalError:
         raise
     except (errors.UnsupportedError, NotImplementedError, RuntimeError) as error:
-        graph, _ = normalize_with_report(gm, inputs, specialize=True)
+        graph, _ = normalize_with_report(gm, inputs, specialize=True, numbers=numbers)
         code = getattr(error, "code", "") or "normalize.symbolic"
         message = f"compiled for these sizes only: {str(error).splitlines()[0]}"
         record.fallbacks.append(reports.Fallback("sizes", code, message))

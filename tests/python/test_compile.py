@@ -144,6 +144,43 @@ def test_automatic_dynamic_sizes() -> None:
     assert fallbacks() == {}
 
 
+class Images(torch.nn.Module):
+    """Convolutions, norms with momentum and eps, sizes halved and brought back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = torch.nn.Conv2d(3, 8, 3, padding=1)
+        self.norm = torch.nn.BatchNorm2d(8)
+        self.groups = torch.nn.GroupNorm(2, 8)
+        self.down = torch.nn.Conv2d(8, 3, 3, stride=2, padding=1)
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        down = self.down(self.groups(self.norm(self.first(x)).relu()))
+        up = torch.nn.functional.interpolate(down, size=x.shape[-2:], mode="bilinear")
+        return up + x, torch.nn.functional.interpolate(down, scale_factor=2.0)
+
+
+def test_dynamic_images_from_the_first_call() -> None:
+    model = Images().eval()
+    compiled = triptych.compile(model, dynamic=True)
+    for sizes in [(2, 3, 16, 20), (3, 3, 24, 18), (5, 3, 14, 32)]:
+        x = torch.randn(sizes)
+        check_equal(compiled(x), model(x))
+    assert fallbacks() == {}
+    assert triptych.counters()["variants"] == 1
+
+
+def test_dynamic_floats_are_guarded() -> None:
+    def program(x: torch.Tensor, scale: float) -> torch.Tensor:
+        return (x * scale).sin() / scale
+
+    compiled = triptych.compile(program, dynamic=True)
+    x = torch.randn(4, 5)
+    for scale in (0.5, 2.5, 0.5, -0.0, 0.0, float("nan"), float("nan")):
+        check_equal(compiled(x, scale), program(x, scale))
+    assert fallbacks() == {}
+
+
 def test_integer_arguments_and_results() -> None:
     def function(x: torch.Tensor, n: int) -> tuple[torch.Tensor, int]:
         return x * n + x.shape[0], x.shape[0] + n

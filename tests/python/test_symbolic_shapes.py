@@ -94,6 +94,16 @@ IMAGES: dict[str, Function] = {
     "reflection": lambda x: F.pad(x, (1, 1, 2, 1), "reflect"),
     "pixel shuffle": lambda x: F.pixel_shuffle(x, 2),
     "patches": lambda x: F.unfold(x, 2, stride=2),
+    "nearest by a factor": lambda x: F.interpolate(x, scale_factor=2.0),
+    "nearest to a size": lambda x: F.interpolate(x, size=(x.shape[2] * 3, x.shape[3] + 1)),
+    "exact nearest": lambda x: F.interpolate(x, scale_factor=3, mode="nearest-exact"),
+    "bilinear by a factor": lambda x: F.interpolate(x, scale_factor=2.0, mode="bilinear"),
+    "bilinear to a size": lambda x: F.interpolate(
+        x, (x.shape[2] + 2, 7), mode="bilinear", align_corners=True
+    ),
+    "bicubic": lambda x: F.interpolate(x, scale_factor=2, mode="bicubic"),
+    "antialiased": lambda x: F.interpolate(x, (5, x.shape[3]), mode="bilinear", antialias=True),
+    "area": lambda x: F.interpolate(x, size=(x.shape[3], x.shape[2]), mode="area"),
 }
 
 

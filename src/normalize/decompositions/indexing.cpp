@@ -14,6 +14,7 @@
 #include <ATen/ops/permute.h>
 #include <ATen/ops/sum.h>
 #include <ATen/ops/upsample_bilinear2d.h>
+#include <ATen/ops/upsample_nearest2d.h>
 #include <c10/core/WrapDimMinimal.h>
 
 #include "normalize/decompositions/families.h"
@@ -193,9 +194,6 @@ using Scale = std::optional<double>;
 Tensor upsample_nearest1d(const Tensor& self, c10::SymIntArrayRef size, Scale w) {
   return resampled(self, size, {w}, 0);
 }
-Tensor upsample_nearest2d(const Tensor& self, c10::SymIntArrayRef size, Scale h, Scale w) {
-  return resampled(self, size, {h, w}, 0);
-}
 Tensor upsample_nearest3d(const Tensor& self, c10::SymIntArrayRef size, Scale d, Scale h, Scale w) {
   return resampled(self, size, {d, h, w}, 0);
 }
@@ -206,7 +204,13 @@ Tensor upsample_nearest_exact2d(const Tensor& self, c10::SymIntArrayRef size, Sc
   return resampled(self, size, {h, w}, 0.5);
 }
 
-// The overload that core ATen has; both scales are given, or none.
+// The overloads that core ATen has; both scales are given, or none.
+Tensor upsample_nearest2d(const Tensor& self, c10::SymIntArrayRef size, Scale h, Scale w) {
+  if (!h || !w)
+    return at::upsample_nearest2d_symint(self, at::OptionalSymIntArrayRef(size), std::nullopt);
+  const std::array<double, 2> scales{*h, *w};
+  return at::upsample_nearest2d_symint(self, std::nullopt, at::ArrayRef<double>(scales));
+}
 Tensor upsample_bilinear2d(const Tensor& self, c10::SymIntArrayRef size, bool align_corners,
                            Scale h, Scale w) {
   if (!h || !w) {

@@ -61,6 +61,29 @@ void declare_statistics(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
   }
 }
 
+// The `.vec` overloads of the upsamplings, which `F.interpolate` calls, are composite kernels over
+// plain integers. Sizes may be symbolic: the overloads that they call are called here, with sizes
+// by the shape rule. Below functionalization the tracer has them whole (two are core ATen).
+void resize(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+  const std::size_t base = stack->size() - op.schema().arguments().size();
+  const at::Tensor input = (*stack)[base].toTensor();
+  if (Trace::current() == nullptr) return go_on(op, keys, stack);
+  if (!at::functionalization::impl::isFunctionalTensor(input)) {
+    if (as_fake(input) == nullptr) return go_on(op, keys, stack);
+    Trace::current()->dispatch(op_entry(op), stack);
+    return;
+  }
+  RuleContext context(op.schema(), c10::ArrayRef<c10::IValue>(*stack).slice(base));
+  op_entry(op).rule(context);
+  const c10::SymDimVector& sizes = context.results().at(0).sizes;
+  const c10::IValue factors = stack->back();
+  stack->pop_back();
+  (*stack)[base + 1] = c10::IValue(c10::SymIntArrayRef(sizes).slice(2));
+  for (std::size_t i = 0; i + 2 < sizes.size(); ++i)
+    stack->push_back(factors.isNone() ? c10::IValue() : factors.toDoubleVector().at(i));
+  call(op.schema().name().c_str(), "", stack);
+}
+
 // For the life of the process: the handle is never destroyed.
 template <Kernel* kKernel>
 void register_kernel(const c10::OperatorName& name) {
@@ -91,6 +114,10 @@ Status register_composites() {
       composite_key(), c10::KernelFunction::makeFallthrough(), "triptych composites"));
   static_cast<void>(rest);
   register_kernel<&declare_statistics>(c10::OperatorName("aten::native_batch_norm", ""));
+  for (const ops::OpInfo& row : ops::all()) {
+    if (row.shape_rule == "upsample_vec")
+      register_kernel<&resize>(operator_name(std::string(row.name)));
+  }
   return Unit{};
 }
 
