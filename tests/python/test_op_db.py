@@ -25,12 +25,14 @@ import triptych
 from numerics import check_equal, widen
 
 DTYPES = (torch.float32, torch.bfloat16, torch.int64, torch.bool)
+MORE_DTYPES = (torch.float16, torch.float64, torch.complex64)
 SAMPLES = 5
 STATUS_DIR = os.environ.get("TRIPTYCH_OP_STATUS_DIR")
 WIDE_DTYPE = {
     torch.float32: torch.float64,
     torch.bfloat16: torch.float64,
     torch.float16: torch.float64,
+    torch.complex64: torch.complex128,
 }
 
 
@@ -122,11 +124,15 @@ def run_sample(op: Any, sample: Any) -> str:
     return "ok"
 
 
-@pytest.mark.parametrize("op", op_db, ids=lambda op: f"{op.name}-{op.variant_test_name}")
-def test_op(op: Any) -> None:
+def name_of(op: Any) -> str:
+    return f"{op.name}-{op.variant_test_name}"
+
+
+def run_op(op: Any, dtypes: tuple[torch.dtype, ...]) -> tuple[dict[str, list[str]], list[str]]:
+    """The outcomes of the first samples per dtype, and what is wrong."""
     status: dict[str, list[str]] = {}
     failures: list[str] = []
-    for dtype in DTYPES:
+    for dtype in dtypes:
         if dtype not in op.supported_dtypes("cpu"):
             continue
         torch.manual_seed(0)
@@ -137,8 +143,21 @@ def test_op(op: Any) -> None:
                 outcome = f"wrong: {type(error).__name__}"
                 failures.append(f"{dtype} sample {i}: {type(error).__name__}: {error}"[:1500])
             status.setdefault(str(dtype).removeprefix("torch."), []).append(outcome)
+    return status, failures
+
+
+@pytest.mark.parametrize("op", op_db, ids=name_of)
+def test_op(op: Any) -> None:
+    status, failures = run_op(op, DTYPES)
     if STATUS_DIR:
         row = {"op": op.name, "variant": op.variant_test_name, "samples": status}
         name = f"{op.name}.{op.variant_test_name}".rstrip(".")
         (pathlib.Path(STATUS_DIR) / f"{name}.json").write_text(json.dumps(row))
+    assert not failures, "\n".join(failures)
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("op", op_db, ids=name_of)
+def test_more_dtypes(op: Any) -> None:
+    _, failures = run_op(op, MORE_DTYPES)
     assert not failures, "\n".join(failures)

@@ -27,7 +27,7 @@ LAYOUTS = {
     "gapped": gapped,
 }
 # Left out: what never reaches a rule (sparse, jiterator) and what is linear algebra by library.
-OTHER_WORLDS = ("sparse", "jiterator", "linalg", "fft", "svd", "ops.", "torch.ops", "masked.")
+OTHER_WORLDS = ("sparse", "jiterator", "linalg", "ops.", "torch.ops", "masked.")
 
 
 def run_samples(checker: RuleChecker, dtype: torch.dtype, layout, count: int) -> None:
@@ -132,6 +132,47 @@ def test_convolutions_of_every_layout() -> None:
             else:
                 convolve[dims](x, w, b, stride, padding, dilation, groups)
     assert_no_mismatch(checker)
+
+
+def permuted(draw: random.Random, shape: list[int], dtype: torch.dtype) -> torch.Tensor:
+    order = draw.sample(range(len(shape)), len(shape))
+    dense = torch.randn([shape[d] for d in order], dtype=dtype)
+    return dense.permute([order.index(d) for d in range(len(shape))])
+
+
+def test_fourier_transforms_of_every_layout() -> None:
+    draw = random.Random(0)
+    checker = RuleChecker(_C.apply_shape_rule)
+    for _ in range(200):
+        shape = [draw.randrange(1, 6) for _ in range(draw.randrange(1, 5))]
+        dims = draw.sample(range(len(shape)), draw.randrange(1, len(shape) + 1))
+        real = permuted(draw, shape, torch.float32)
+        unreal = permuted(draw, shape, torch.complex64)
+        with checker:
+            torch.fft.fftn(unreal, dim=dims)
+            torch.fft.rfftn(real, dim=dims)
+            torch.fft.irfftn(unreal, [shape[d] + 1 for d in dims], dim=dims)
+            torch.fft.fft(real, dim=dims[0])
+    assert_no_mismatch(checker)
+    assert {"_fft_c2c.default", "_fft_r2c.default", "_fft_c2r.default"} <= set(checker.checked)
+
+
+def test_attention_and_singular_values_of_every_layout() -> None:
+    draw = random.Random(0)
+    checker = RuleChecker(_C.apply_shape_rule)
+    for _ in range(60):
+        batch, heads, length, depth = (draw.randrange(1, 4) for _ in range(4))
+        order = draw.sample(range(3), 3)  # the last dimension stays innermost
+        sizes = [batch, heads, length]
+        query = torch.randn(*(sizes[d] for d in order), 8 * depth * draw.choice([1, 2]))
+        query = query[..., : 8 * depth].permute(*(order.index(d) for d in range(3)), 3)
+        key, value = (torch.randn(batch, heads, 5, 8 * depth) for _ in range(2))
+        matrices = permuted(draw, [batch, heads, length], torch.float32)
+        with checker:
+            torch.nn.functional.scaled_dot_product_attention(query, key, value)
+            torch.linalg.svd(matrices, full_matrices=draw.random() < 0.5)
+    assert_no_mismatch(checker)
+    assert checker.checked["_scaled_dot_product_flash_attention_for_cpu.default"] > 10
 
 
 X = torch.zeros(2, 3)

@@ -3,6 +3,7 @@
 #include <ATen/Context.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "normalize/shape_rules/families.h"
 #include "normalize/shape_rules/strides.h"
@@ -22,15 +23,16 @@ void sort_by_stride(int64_t* first, int64_t* last, const Sizes& strides) {
   }
 }
 
-// One call of the library: the batch dimensions, then `dims`, dense in this order.
+// One call of the library: the batch dimensions, then `dims`, dense in this order. ATen takes the
+// batch dimensions out by std::partition, whose order shows where strides are equal.
 Sizes batched_strides(const Signal& input, const Sizes& out_sizes, const Dims& dims) {
-  Dims order;
-  const auto rank = static_cast<int64_t>(out_sizes.size());
-  for (int64_t d = 0; d < rank; ++d) {
-    if (std::find(dims.begin(), dims.end(), d) == dims.end()) order.push_back(d);
-  }
-  sort_by_stride(order.begin(), order.end(), input.strides);
-  order.append(dims.begin(), dims.end());
+  Dims order(out_sizes.size());
+  std::iota(order.begin(), order.end(), 0);
+  int64_t* const batch_end = std::partition(order.begin(), order.end(), [&](int64_t d) {
+    return std::find(dims.begin(), dims.end(), d) == dims.end();
+  });
+  sort_by_stride(order.begin(), batch_end, input.strides);
+  std::copy(dims.begin(), dims.end(), batch_end);
   Sizes strides(out_sizes.size());
   c10::SymInt dense = 1;
   for (auto d = order.rbegin(); d != order.rend(); ++d) {
