@@ -615,3 +615,45 @@ def test_tracing_changes_nothing_for_others(tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["same"]
     assert "Overriding" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.cummax(0),
+        lambda x: x.cummin(-1),
+        lambda x: x.frexp(),
+        lambda x: x.kthvalue(2, 0),
+        lambda x: torch.complex(x, x + 1),
+        lambda x: torch.polar(x.abs(), x),
+        lambda x: x.logcumsumexp(1),
+        lambda x: x.median(0),
+        lambda x: x.put(torch.tensor([1, 2]), torch.zeros(2)),
+    ],
+    ids="cummax cummin frexp kthvalue complex polar logcumsumexp median put".split(),
+)
+def test_an_op_that_its_kernel_only_wraps_stays_one_node(function):
+    x = torch.randn(4, 5)
+    for given in (x, x.t()):
+        graph = triptych.normalize(lambda y: function(y * 2), (given,))
+        expected = tree_leaves(function(given * 2))
+        for got, wanted in zip(Interpreter(graph).run(given), expected, strict=True):
+            same(got, wanted)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [torch.linalg.inv, torch.linalg.cholesky, lambda x: torch.linalg.solve(x, x + 1)],
+    ids=["inv", "cholesky", "solve"],
+)
+def test_checks_of_values_stay_and_raise_what_eager_raises(function):
+    good = torch.eye(3) * 2 + 0.1
+    graph = triptych.normalize(lambda y: function(y * 2), (good,))
+    program = triptych.generate(graph)
+    torch.testing.assert_close(program(good)[0], function(good * 2))
+    for bad in (torch.zeros(3, 3), -torch.ones(3, 3)):
+        with pytest.raises(RuntimeError) as eager:
+            function(bad * 2)
+        with pytest.raises(type(eager.value)) as ours:
+            program(bad)
+        assert str(ours.value) == str(eager.value)

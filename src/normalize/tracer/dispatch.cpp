@@ -16,6 +16,8 @@
 
 namespace triptych::normalize {
 
+static constexpr const char* kMutationCode = "normalize.mutation";
+
 void Trace::Scan::add(const at::Tensor& tensor) {
   if (!tensor.defined()) return;
   any_tensor = true;
@@ -91,10 +93,14 @@ void Trace::dispatch(OpEntry& op, torch::jit::Stack* stack) {
 
 void Trace::run(OpEntry& op, const Scan& found, torch::jit::Stack* stack) {
   const Action action = action_for(op);
-  if (action != Action::kKeep && decompose(op, action, stack)) return;
+  if (action == Action::kCompositeExplicit) {
+    if (decompose_by_kernel(op, stack)) return;
+  } else if (action != Action::kKeep && decompose(op, action, stack)) {
+    return;
+  }
   if (op.mutates) {
     throw Unsupported(unsupported(
-        "normalize.mutation", op.name + " writes into a tensor that is no input of the program"));
+        kMutationCode, op.name + " writes into a tensor that is no input of the program"));
   }
   kept_targets_.insert(op.target);
   keep_node(op, found, stack);
@@ -304,6 +310,23 @@ bool Trace::decompose(OpEntry& op, Action action, torch::jit::Stack* stack) {
     case Action::kUnknown:
       break;
   }
+  return false;
+}
+
+// Some of torch's composite kernels only allocate results and call the op's out form on them: such
+// an op has no parts, so it stays. What the attempt recorded is dead.
+bool Trace::decompose_by_kernel(OpEntry& op, torch::jit::Stack* stack) {
+  const std::size_t base = stack->size() - op.arg_kinds.size();
+  const torch::jit::Stack args(stack->begin() + static_cast<std::ptrdiff_t>(base), stack->end());
+  try {
+    return decompose(op, Action::kCompositeExplicit, stack);
+  } catch (const Unsupported& unsupported) {
+    if (unsupported.error().code != kMutationCode || op.mutates) throw;
+    Unsupported::pending().reset();
+  }
+  stack->resize(base);
+  stack->insert(stack->end(), args.begin(), args.end());
+  actions_[op.index] = Action::kKeep;
   return false;
 }
 

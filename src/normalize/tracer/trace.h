@@ -97,6 +97,7 @@ class Trace {
   bool run_functionalized(OpEntry& op, torch::jit::Stack* stack);
   void keep_layout(const ExpectedLayout& expected, c10::IValue& result);
   bool decompose(OpEntry& op, Action action, torch::jit::Stack* stack);
+  bool decompose_by_kernel(OpEntry& op, torch::jit::Stack* stack);
   void keep_node(OpEntry& op, const Scan& found, torch::jit::Stack* stack);
   struct Results {                  // of one node
     std::vector<ResultMeta> metas;  // of the tensors, lists flattened
