@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "call_replacer.h"
 #include "capture/interpreter/evaluator.h"
 #include "capture/interpreter/opcode_facts.h"
 #include "capture/interpreter/self_test.h"
@@ -62,6 +63,23 @@ PyObject* run_cut(PyObject*, PyObject* args, PyObject* kwargs) {
   if (!rest) return nullptr;
   RandomCuts cuts(seed, every, kinds);
   return run_with(&cuts, callable, rest.get(), kwargs);
+}
+
+// run_replacing(target, result, callable, *args): (its result, counts of what the observer saw).
+PyObject* run_replacing(PyObject*, PyObject* args) {
+  const Owned head = Owned::steal(PyTuple_GetSlice(args, 0, 3));
+  PyObject *target = nullptr, *replacement = nullptr, *callable = nullptr;
+  if (!head || !PyArg_ParseTuple(head.get(), "OOO", &target, &replacement, &callable)) {
+    return nullptr;
+  }
+  const Owned rest = Owned::steal(PyTuple_GetSlice(args, 3, PyTuple_GET_SIZE(args)));
+  if (!rest) return nullptr;
+  CallReplacer replacer(target, replacement);
+  PyObject* result = run_with(&replacer, callable, rest.get(), nullptr);
+  if (result == nullptr) return nullptr;
+  return Py_BuildValue("(N{sisisisisi})", result, "entered", replacer.entered_count, "left",
+                       replacer.left_count, "calls", replacer.call_count, "replaced",
+                       replacer.replaced_count, "keywords", replacer.keyword_count);
 }
 
 // Statistics of the last run.
@@ -175,6 +193,7 @@ PyMethodDef kMethods[] = {
      METH_VARARGS | METH_KEYWORDS, nullptr},
     {"run_native", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run_native)),
      METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"run_replacing", run_replacing, METH_VARARGS, nullptr},
     {"statistics", statistics, METH_NOARGS, nullptr},
     {"enter", enter, METH_VARARGS, nullptr},
     {"decode", decode, METH_O, nullptr},

@@ -23,7 +23,8 @@ import language_modules
 ROOT = Path(__file__).resolve().parents[2]
 VERSIONS = ("3.11", "3.12", "3.13")
 UNIT_TESTS = (
-    "test_decoder", "test_entry", "test_evaluator", "test_leaks", "test_programs", "test_self_test",
+    "test_decoder", "test_entry", "test_evaluator", "test_leaks", "test_observer",
+    "test_programs", "test_self_test",
 )  # fmt: skip
 DESCRIBE = (
     "import sys, sysconfig, os, importlib.util as u;"

@@ -30,6 +30,7 @@ class Evaluator {
   bool open(InterpreterScope& scope) {
     PyThreadState* thread = PyThreadState_Get();
     if (scope_ != nullptr && thread_ != thread) return false;
+    if (PyInterpreterState_Get() != PyInterpreterState_Main()) return false;
     scope.outer_ = scope_;
     scope_ = &scope;
     thread_ = thread;
@@ -172,7 +173,9 @@ PyObject* Evaluator::move(PyThreadState* thread, Frame& frame) {
 
 // Ends where CPython's evaluator takes the frame, which it clears and returns from.
 PyObject* Evaluator::interpret_frame(PyThreadState* thread, Frame& frame, bool raised, bool asked) {
+  // This scope outlives the frame; one that opens meanwhile closes before it goes on.
   Statistics& statistics = scope_->statistics_;
+  Observer* const observer = scope_->observer_;
   ++statistics.frames;
   while (true) {
     const int unit = frame.resume_unit();
@@ -189,7 +192,8 @@ PyObject* Evaluator::interpret_frame(PyThreadState* thread, Frame& frame, bool r
     activation.index = info->index_at(unit);
     activation.raise_unit = unit - 1;
     activation.asked = asked;
-    const Exit exit = interpret(activation, raised, scope_->observer_, statistics);
+    const Exit exit = interpret(activation, raised, observer, statistics);
+    if (observer != nullptr) observer->left(activation, exit);
     frame.set_stack_depth(activation.depth());
     frame.unlink(thread);
     if (exit == Exit::kUnwind) {

@@ -11,8 +11,8 @@
 namespace triptych::capture {
 
 // Frames that the constructing thread enters while this lives are interpreted. Scopes of one thread
-// nest, the innermost counts; a second thread is not interpreted while a first one is (`active` is
-// false).
+// nest, the innermost counts. `active` is false where nothing can be interpreted: while another
+// thread is, and in subinterpreters.
 class InterpreterScope {
  public:
   explicit InterpreterScope(Observer* observer = nullptr);

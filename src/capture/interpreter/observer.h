@@ -7,6 +7,14 @@
 
 namespace triptych::capture {
 
+// Why the interpreter stopped running a frame. The activation says where.
+enum class Exit : unsigned char {
+  kLeave,    // CPython is to go on at the activation's instruction
+  kUnwind,   // an exception is set that no block of this frame handles
+  kSegment,  // the observer's choice
+  kMove,     // the observer's choice
+};
+
 enum class Choice : unsigned char {
   kInterpret,
   kDelegate,  // CPython's evaluator runs the frame from here on
@@ -28,6 +36,9 @@ class Observer {
   virtual Flow execute(Activation& activation, const Instruction& instruction) {
     return semantics::run(activation, instruction);
   }
+  // The interpreter stops running the frame. A generator's is entered again when it is resumed, a
+  // segment's at once.
+  virtual void left(Activation&, Exit) {}
 };
 
 }  // namespace triptych::capture

@@ -1,4 +1,5 @@
 // Calls and making functions.
+#include "capture/interpreter/call_site.h"
 #include "capture/interpreter/cpython.h"
 #include "capture/interpreter/errors.h"
 #include "capture/interpreter/semantics.h"
@@ -6,26 +7,6 @@
 
 namespace triptych::capture::semantics {
 namespace {
-
-// The operands of a call from the bottom: two places for the callable and its `self`, then the
-// arguments.
-struct Call {
-  PyObject* callable;
-  PyObject** arguments;  // with `self`
-  int count;
-};
-
-Call call_operands(Activation& a, int written, int above) {
-  PyObject** base = a.operands(written + 2 + above);
-#if PY_VERSION_HEX >= 0x030d0000
-  const bool has_self = base[1] != nullptr;
-  PyObject* callable = base[0];
-#else
-  const bool has_self = base[0] != nullptr;
-  PyObject* callable = has_self ? base[0] : base[1];
-#endif
-  return {callable, has_self ? base + 1 : base + 2, written + (has_self ? 1 : 0)};
-}
 
 Flow finish_call(Activation& a, PyObject* result, int operands) {
   // From the bottom, as CPython does: the order shows in destructors.
@@ -40,23 +21,15 @@ Flow finish_call(Activation& a, PyObject* result, int operands) {
 }  // namespace
 
 Flow call(Activation& a, const Instruction& i) {
-  const Call call = call_operands(a, i.arg, 0);
-  const Borrowed names = i.kwnames >= 0 ? a.constant(i.kwnames) : Borrowed();
-  const std::size_t positional = call.count - (names ? PyTuple_GET_SIZE(names.get()) : 0);
-  PyObject* result = PyObject_Vectorcall(call.callable, call.arguments,
-                                         positional | PY_VECTORCALL_ARGUMENTS_OFFSET, names);
-  return finish_call(a, result, i.arg + 2);
+  const CallSite site = call_site(a, i);
+  PyObject* result =
+      PyObject_Vectorcall(site.callable, site.arguments,
+                          site.positional | PY_VECTORCALL_ARGUMENTS_OFFSET, site.keyword_names);
+  return finish_call(a, result, site.operands);
 }
 
 // The names of the keywords are on the stack.
-Flow call_kw(Activation& a, const Instruction& i) {
-  const Borrowed names = a.peek();
-  const Call call = call_operands(a, i.arg, 1);
-  const std::size_t positional = call.count - PyTuple_GET_SIZE(names.get());
-  PyObject* result = PyObject_Vectorcall(call.callable, call.arguments,
-                                         positional | PY_VECTORCALL_ARGUMENTS_OFFSET, names);
-  return finish_call(a, result, i.arg + 3);
-}
+Flow call_kw(Activation& a, const Instruction& i) { return call(a, i); }
 
 namespace {
 
