@@ -328,3 +328,65 @@ def test_a_process_may_fork_and_end_while_llvm_loads() -> None:
     for text in (script, "import torch, triptych\ntriptych.compile(torch.relu)\n"):
         done = subprocess.run([sys.executable, "-c", text], timeout=120, check=False)
         assert done.returncode == 0
+
+
+def special_inputs(count: int, dtype: torch.dtype, kind: str) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(count)
+    x = torch.randn(count, generator=generator)
+    if kind == "ties":
+        x = x.round()
+    elif kind == "nan":
+        x[count // 3] = torch.nan
+        x[count - 2] = torch.nan
+    elif kind == "infinite":
+        x[count // 2 :] = torch.inf
+        x[: count // 4] = -torch.inf
+    elif kind == "equal":
+        x[:] = -torch.inf
+    elif kind == "large mean":
+        x += 1000
+    return x.to(dtype)
+
+
+@pytest.mark.parametrize("kind", ["", "ties", "nan", "infinite", "equal", "large mean"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64, torch.int32])
+def test_split_positions_and_moments(kind: str, dtype: torch.dtype) -> None:
+    """Reductions long enough to be done in parts: first positions, NaNs, means and variances."""
+    if dtype == torch.int32 and kind in ("nan", "infinite", "equal"):
+        pytest.skip("no such integers")
+    for shape in ((100003,), (3, 40000), (2, 131072), (70000, 2), (5000, 64)):
+        x = special_inputs(torch.Size(shape).numel(), dtype, kind).reshape(shape)
+        for dim in (None, 0, len(shape) - 1):
+
+            def positions(x: torch.Tensor, dim: int | None = dim) -> tuple[torch.Tensor, ...]:
+                return x.argmax(dim), x.argmin(dim)
+
+            program = generate(triptych.normalize(positions, [x]))
+            for actual, expected in zip(program(x), positions(x), strict=True):
+                assert torch.equal(actual, expected), (shape, dim)
+            if not dtype.is_floating_point or kind in ("infinite", "equal"):
+                continue  # the mean of infinite numbers depends on their order in eager
+
+            def moments(x: torch.Tensor, dim: int | None = dim) -> tuple[torch.Tensor, ...]:
+                return torch.var_mean(x, dim)
+
+            program = generate(triptych.normalize(moments, [x]))
+            exact = moments(x.double())
+            for actual, expected in zip(program(x), exact, strict=True):
+                torch.testing.assert_close(actual, expected.to(dtype), equal_nan=True)
+
+
+def test_positions_and_moments_of_unknown_length() -> None:
+    from triptych.normalize import normalize_with_report
+
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return x.argmax(), x.argmin(0), *torch.var_mean(x)
+
+    graph = normalize_with_report(function, [torch.randn(100000)], symbols={(0, 0): "s0"})[0]
+    program = generate(graph)
+    for size in (2, 63, 65, 1000, 99999, 300000):
+        x = special_inputs(size, torch.float32, "ties")
+        actual, expected = program(x), function(x)
+        assert torch.equal(actual[0], expected[0])
+        assert torch.equal(actual[1], expected[1])
+        torch.testing.assert_close(actual[2:], expected[2:])

@@ -31,10 +31,14 @@ using loops::Symbol;
 using loops::SymExpr;
 
 constexpr std::int64_t kEnoughParallel =
-    64;                                   // iterations that keep every core of a large machine busy
-constexpr std::int64_t kLongSum = 16384;  // sums longer than this are added in blocks,
-constexpr std::int64_t kSumBlock =
-    4096;  // of this many elements: error grows with the block, not the sum
+    64;  // iterations that keep every core of a large machine busy
+// Sums longer than `longest` are added in blocks: error grows with the block, not the sum. A row's
+// elements are spread over the lanes of a vector, a column's all go to one.
+struct SumBlocks {
+  std::int64_t longest, block;
+};
+constexpr SumBlocks kRowSums{16384, 4096};
+constexpr SumBlocks kColumnSums{1024, 256};
 constexpr std::int64_t kColumnTile = 64;
 constexpr int kLineBytes = 128;          // two lines: they are fetched in pairs
 constexpr std::int64_t kWideEnough = 8;  // iterations along memory that make blocking worth while
@@ -261,6 +265,9 @@ class SimdMapper {
   Body columns(Nest nest, std::size_t column) {
     std::rotate(nest.loops.begin() + static_cast<long>(column),
                 nest.loops.begin() + static_cast<long>(column) + 1, nest.loops.end());
+    for (Statement& statement : nest.body) {
+      if (auto* loop = std::get_if<Loop>(&statement.data)) block_sums(*loop, kColumnSums);
+    }
     Loop& vector = nest.loops.back();
     make_vector(vector, nest.body);
     take_whole_lines(vector, nest.body);
@@ -339,7 +346,7 @@ class SimdMapper {
       if (loop == nullptr) continue;
       if (!loops::has_loops(loop->body)) {
         make_vector(*loop, loop->body);
-        block_sums(*loop);
+        block_sums(*loop, kRowSums);
         continue;
       }
       if (loop->reductions.empty()) {
@@ -362,21 +369,21 @@ class SimdMapper {
   }
 
   // for i in N reduce(r = sum x) -> for b in N/B reduce(r = sum p) { for j in B reduce(p = sum x) }
-  void block_sums(Loop& loop) {
+  void block_sums(Loop& loop, const SumBlocks& sizes) {
     const bool sums = std::any_of(
         loop.reductions.begin(), loop.reductions.end(),
         [](const Reduction& r) { return r.op == ReduceOp::kSum && ir::is_floating(r.dtype); });
     const bool plain = std::all_of(loop.reductions.begin(), loop.reductions.end(),
                                    [](const Reduction& r) { return r.results.size() == 1; });
-    if (!sums || !plain || size_or(loop.extent, kLongSum + 1) <= kLongSum) return;
+    if (!sums || !plain || size_or(loop.extent, sizes.longest + 1) <= sizes.longest) return;
     Loop outer;
     outer.variable = fresh_variable();
-    outer.extent = ceildiv(loop.extent, SymExpr(kSumBlock));
-    const SymExpr begin = SymExpr::symbol(outer.variable) * SymExpr(kSumBlock);
+    outer.extent = ceildiv(loop.extent, SymExpr(sizes.block));
+    const SymExpr begin = SymExpr::symbol(outer.variable) * SymExpr(sizes.block);
     loops::substitute(loop.body, loop.variable, SymExpr::symbol(loop.variable) + begin);
     const auto constant = loop.extent.as_constant();
-    const bool even = constant && *constant % kSumBlock == 0;
-    loop.extent = even ? SymExpr(kSumBlock) : min(SymExpr(kSumBlock), loop.extent - begin);
+    const bool even = constant && *constant % sizes.block == 0;
+    loop.extent = even ? SymExpr(sizes.block) : min(SymExpr(sizes.block), loop.extent - begin);
     outer.reductions = loop.reductions;
     for (std::size_t i = 0; i < loop.reductions.size(); ++i) {
       const loops::ScalarId partial = kernel_.new_scalar();

@@ -4,6 +4,7 @@
 
 #include "codegen/loops/cleanup.h"
 #include "codegen/loops/loop_tree.h"
+#include "codegen/mapping/merge_parts.h"
 #include "codegen/mapping/vector_choice.h"
 
 namespace triptych::mapping {
@@ -80,10 +81,14 @@ class ReductionSplitter {
     partial.name += "_partial";
     std::vector<ValueId> values = values_;
     for (const Reduction& reduction : loop().reductions) {
-      const BufferId id = add_workspace(partial, rest, reduction, values);
-      workspaces_.push_back(id);
+      Partial& made = partials_.emplace_back(Partial{reduction, {}});
+      for (std::size_t k = 0; k < reduction.results.size(); ++k) {
+        const bool position = k == 1 && reduction.op != loops::ReduceOp::kWelford;
+        const ir::DType dtype = position ? ir::DType::kI64 : reduction.dtype;
+        made.workspaces.push_back(add_workspace(partial, rest, dtype, values));
+      }
     }
-    partial.body = partial_body();
+    partial.body = partial_body(partial);
     rest.body = rest_body(rest);
     std::vector<KernelItem> items;
     items.push_back(finished(std::move(partial), values));
@@ -94,7 +99,7 @@ class ReductionSplitter {
  private:
   const Loop& loop() const { return std::get<Loop>(nest_.body[position_].data); }
 
-  // The only loop of the rows' body, with reductions that combine by their own operation.
+  // The only loop of the rows' body. Welford's counts are those of its own iterations.
   bool find_loop() {
     std::size_t count = 0;
     for (std::size_t i = 0; i < nest_.body.size(); ++i) {
@@ -102,10 +107,7 @@ class ReductionSplitter {
       position_ = i;
       ++count;
     }
-    if (count != 1 || loop().reductions.empty()) return false;
-    return std::all_of(
-        loop().reductions.begin(), loop().reductions.end(),
-        [](const Reduction& reduction) { return loops::reduce_results(reduction.op) == 1; });
+    return count == 1 && !loop().reductions.empty();
   }
 
   bool worth_it() {
@@ -174,12 +176,12 @@ class ReductionSplitter {
     return part() * rows + index;  // columns stay side by side
   }
 
-  BufferId add_workspace(Kernel& partial, Kernel& rest, const Reduction& reduction,
+  BufferId add_workspace(Kernel& partial, Kernel& rest, ir::DType dtype,
                          std::vector<ValueId>& values) {
     SymExpr rows(1);
     for (const Loop& outer : nest_.loops) rows *= outer.extent;
     ir::TensorType type;
-    type.dtype = reduction.dtype;
+    type.dtype = dtype;
     type.device = device();
     type.sizes = {rows * parts_};
     type.strides = {SymExpr(1)};
@@ -187,7 +189,7 @@ class ReductionSplitter {
     Buffer buffer;
     buffer.kind = Buffer::Kind::kWorkspace;
     buffer.name = graph_.value(value).name;
-    buffer.dtype = reduction.dtype;
+    buffer.dtype = dtype;
     buffer.extent = rows * parts_;
     values.push_back(value);
     rest.buffers.push_back(buffer);
@@ -196,20 +198,23 @@ class ReductionSplitter {
 
   ir::Device device() const { return graph_.tensor(item_.buffers.at(0)).device; }
 
-  Body partial_body() const {
+  Body partial_body(Kernel& partial) const {
     Nest nest = nest_;
     Loop chunk = loop();
     const Symbol variable = chunk.variable;
     loops::substitute(chunk.body, variable, SymExpr::symbol(variable) + part() * chunk_);
     chunk.extent = last_;
     Body body(nest.body.begin(), nest.body.begin() + static_cast<long>(position_));
-    std::vector<Store> stores;
-    for (std::size_t i = 0; i < chunk.reductions.size(); ++i) {
-      stores.push_back({workspaces_[i], workspace_index(), chunk.reductions[i].results[0]});
-    }
     std::erase_if(body, [](const Statement& s) { return std::holds_alternative<Store>(s.data); });
     body.push_back(Statement{std::move(chunk)});
-    for (Store& store : stores) body.push_back(Statement{std::move(store)});
+    for (const Partial& made : partials_) {
+      for (std::size_t k = 0; k < made.workspaces.size(); ++k) {
+        ScalarId result = made.reduction.results[k];
+        if (k == 1 && partial.buffers[made.workspaces[k]].dtype == ir::DType::kI64)
+          result = in_the_whole(partial, body, result);
+        body.push_back(Statement{Store{made.workspaces[k], workspace_index(), result}});
+      }
+    }
     Loop parts;
     parts.variable = part_variable_;
     parts.extent = parts_;
@@ -218,23 +223,31 @@ class ReductionSplitter {
     return loops::rebuild(std::move(nest));
   }
 
+  // A position in the chunk as one in the loop that was cut.
+  ScalarId in_the_whole(Kernel& partial, Body& body, ScalarId position) const {
+    Instruction begin;
+    begin.op = loops::ScalarOp::kIndex;
+    begin.dtype = ir::DType::kI64;
+    begin.index = part() * chunk_;
+    begin.result = partial.new_scalar();
+    Instruction sum;
+    sum.op = loops::ScalarOp::kAdd;
+    sum.dtype = ir::DType::kI64;
+    sum.args = {position, begin.result};
+    sum.result = partial.new_scalar();
+    const ScalarId result = sum.result;
+    body.push_back(Statement{std::move(begin)});
+    body.push_back(Statement{std::move(sum)});
+    return result;
+  }
+
   Body rest_body(Kernel& rest) const {
     Nest nest = nest_;
-    Loop combine;
-    combine.variable = part_variable_;
-    combine.extent = parts_;
-    combine.reductions = loop().reductions;
-    for (std::size_t i = 0; i < combine.reductions.size(); ++i) {
-      Instruction load;
-      load.op = loops::ScalarOp::kLoad;
-      load.dtype = combine.reductions[i].dtype;
-      load.buffer = workspaces_[i];
-      load.index = workspace_index();
-      load.result = rest.new_scalar();
-      combine.reductions[i].input = load.result;
-      combine.body.push_back(Statement{std::move(load)});
-    }
-    nest.body[position_] = Statement{std::move(combine)};
+    Body merged = merge_parts(rest, partials_,
+                              {part_variable_, parts_, last_, loop().extent, workspace_index()});
+    const auto at = nest.body.begin() + static_cast<long>(position_);
+    nest.body.insert(nest.body.erase(at), std::make_move_iterator(merged.begin()),
+                     std::make_move_iterator(merged.end()));
     return loops::rebuild(std::move(nest));
   }
 
@@ -248,7 +261,7 @@ class ReductionSplitter {
       false;  // columns so long that walking down one leaves the pages of the others behind
   Symbol part_variable_{"part"};
   SymExpr parts_, chunk_, last_;
-  std::vector<BufferId> workspaces_;
+  std::vector<Partial> partials_;
 };
 
 // Side by side nests
