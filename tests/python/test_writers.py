@@ -590,3 +590,58 @@ def test_sine_and_cosine_of_any_size(op: str) -> None:
     check([case], languages=("llvm",))
     zeros = case.expected[0][:n][x == 0]
     assert torch.equal(torch.signbit(zeros), torch.signbit(getattr(torch, op)(x[x == 0])))
+
+
+def test_bf16_results_that_need_no_rounding() -> None:
+    """Every bf16, NaNs and denormals among them, through what passes values on; beside sums."""
+    every = torch.arange(-(1 << 15), 1 << 15, dtype=torch.int32).to(torch.int16)
+    x = every.view(torch.bfloat16)
+    y = x.flip(0).roll(77)
+    n = x.numel()
+    names = [f"y{k}" for k in range(5)]
+    outputs = ", ".join(f"out %{name}: bf16[{n}]" for name in names)
+    stores = "\n".join(f"    v{20 + k} = cast v{10 + k} : bf16" for k in range(5))
+    stores += "\n" + "\n".join(f"    store %y{k}[i0], v{20 + k}" for k in range(5))
+    text = f"""kernel pass(in %a: bf16[{n}], in %b: bf16[{n}], {outputs}) {{
+  for i0 in {n} parallel vector(16) unroll(2) {{
+    v0 = load %a[i0]
+    v1 = cast v0 : f32
+    v2 = load %b[i0]
+    v3 = cast v2 : f32
+    v4 = const 0.0 : f32
+    v5 = const 0.1 : f32
+    v10 = max v1, v4
+    v6 = lt v1, v3
+    v11 = select v6, v1, v3
+    v12 = neg v3
+    v13 = add v1, v3
+    v14 = min v1, v5
+{stores}
+  }}
+}}
+"""
+    check([Case(text, [x, y], [(torch.bfloat16, n)] * 5, end=n, chunks=3)])
+
+
+@pytest.mark.parametrize("loop", ["vector(16) unroll(2)", ""])
+def test_sums_of_bf16_are_rounded_once(loop: str) -> None:
+    """259 ones are 260, the nearest bf16 with an even last digit; cut it would be 258."""
+    text = f"""kernel sums(in %a: bf16[518], out %y: bf16[2], out %z: bf16[2], out %m: bf16[2]) {{
+  for i0 in 2 parallel {{
+    for i1 in 259 {loop} reduce(v2 = sum v1; v3, v4 = welford v1; v5 = max v1) {{
+      v0 = load %a[259*i0 + i1]
+      v1 = cast v0 : f32
+    }}
+    v6 = cast v2 : bf16
+    store %y[i0], v6
+    v7 = cast v4 : bf16
+    store %z[i0], v7
+    v8 = cast v5 : bf16
+    store %m[i0], v8
+  }}
+}}
+"""
+    x = torch.cat([torch.ones(259), torch.arange(259.0) % 3]).bfloat16()
+    case = Case(text, [x], [(torch.bfloat16, 2)] * 3, end=2)
+    check([case])
+    assert case.expected[0][0] == 260

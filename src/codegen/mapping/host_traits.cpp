@@ -21,7 +21,7 @@ void read_instruction_sets(Traits& traits) {
     traits.vector_bytes = 64;
     traits.vector_registers = 32;
     traits.masked_memory = true;
-    traits.bf16_convert = __builtin_cpu_supports("avx512bf16") != 0;
+    // avx512bf16's conversion turns denormals into 0: not what eager does.
   } else {
     traits.vector_bytes = __builtin_cpu_supports("avx2") ? 32 : 16;
     traits.vector_registers = 16;

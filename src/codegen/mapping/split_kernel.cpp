@@ -220,7 +220,21 @@ class ReductionSplitter {
     parts.extent = parts_;
     nest.loops.push_back(std::move(parts));
     nest.body = std::move(body);
-    return loops::rebuild(std::move(nest));
+    Body result = loops::rebuild(std::move(nest));
+    simplify_indices(result);
+    return result;
+  }
+
+  // A flat position taken apart and put together again is itself, in the chunk as in the whole.
+  static void simplify_indices(Body& body) {
+    ir::SymRanges ranges;
+    loops::for_each_statement(body, [&](const Statement& statement) {
+      if (const auto* loop = std::get_if<Loop>(&statement.data))
+        ranges.set_extent(loop->variable, loop->extent);
+    });
+    loops::for_each_index(body, [&](SymExpr& e) {
+      if (!e.is_constant()) e = simplify(e, ranges);
+    });
   }
 
   // A position in the chunk as one in the loop that was cut.

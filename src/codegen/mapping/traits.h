@@ -16,7 +16,7 @@ struct Traits {
   int vector_bytes = 32;  // 16, 32 or 64
   int vector_registers = 16;
   bool masked_memory = false;  // masked loads and stores in hardware
-  bool bf16_convert = false;   // f32 -> bf16 instruction
+  bool bf16_convert = false;   // f32 -> bf16 instruction that keeps denormals, as eager does
   bool fma = true;
   std::int64_t l1_bytes = 32 << 10;
   std::int64_t l2_bytes = 1 << 20;

@@ -46,6 +46,7 @@ struct Operand {
   DType dtype = DType::kI64;
   int lanes = 1;
   int level = 0;
+  bool is_bf16 = false;  // an f32 whose value a bf16 has, bit for bit
 
   std::string typed() const { return cat(register_type(dtype, lanes), " ", text); }
 };

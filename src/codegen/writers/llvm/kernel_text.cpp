@@ -1,6 +1,7 @@
 #include "codegen/writers/llvm/kernel_text.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "codegen/mapping/launch_info.h"
@@ -10,6 +11,40 @@
 #include "codegen/writers/llvm/scalar_text.h"
 
 namespace triptych::writers::llvm {
+
+namespace {
+
+bool is_bf16_constant(const Instruction& constant) {
+  const auto* value = std::get_if<double>(&constant.constant);
+  if (constant.dtype != DType::kF32 || value == nullptr) return false;
+  return (std::bit_cast<std::uint32_t>(static_cast<float>(*value)) & 0xffff) == 0;
+}
+
+// Whether the result is one of the operands, up to its sign, and those have a bf16's value.
+bool stays_bf16(ScalarOp op, DType dtype, const std::vector<Operand>& args) {
+  if (dtype != DType::kF32) return false;
+  const auto all_from = [&](std::size_t first) {
+    return std::all_of(args.begin() + static_cast<long>(first), args.end(),
+                       [](const Operand& arg) { return arg.is_bf16; });
+  };
+  switch (op) {
+    case ScalarOp::kCast:
+      return args[0].dtype == DType::kBF16;
+    case ScalarOp::kSelect:
+      return all_from(1);
+    case ScalarOp::kAbs:
+    case ScalarOp::kNeg:
+    case ScalarOp::kMin:
+    case ScalarOp::kMax:
+    case ScalarOp::kFmin:
+    case ScalarOp::kFmax:
+      return all_from(0);
+    default:
+      return false;
+  }
+}
+
+}  // namespace
 
 FunctionText KernelWriter::run() {
   enter();
@@ -78,8 +113,9 @@ void KernelWriter::instruction(const Instruction& instruction) {
   std::vector<Operand> values;
   switch (instruction.op) {
     case ScalarOp::kConstant:
-      values.push_back(
-          {.text = literal(instruction.dtype, instruction.constant), .dtype = instruction.dtype});
+      values.push_back({.text = literal(instruction.dtype, instruction.constant),
+                        .dtype = instruction.dtype,
+                        .is_bf16 = is_bf16_constant(instruction)});
       break;
     case ScalarOp::kIndex:
       if (!scope_.varies(instruction.index)) {
@@ -112,7 +148,10 @@ std::vector<Operand> KernelWriter::computed(const Instruction& instruction) {
       args.push_back(varies ? scope_.lanes_of(arg, u) : scope_.get(arg, u));
       level = std::max(level, args.back().level);
     }
-    Operand value{.dtype = instruction.dtype, .lanes = lanes, .level = level};
+    Operand value{.dtype = instruction.dtype,
+                  .lanes = lanes,
+                  .level = level,
+                  .is_bf16 = stays_bf16(instruction.op, instruction.dtype, args)};
     value.text =
         scalar_op(code_, scope_.traits, instruction.op, instruction.dtype, args, lanes, level);
     values.push_back(value);

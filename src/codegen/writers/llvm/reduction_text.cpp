@@ -50,10 +50,7 @@ std::string first_value(const Reduction& reduction) {
 }
 
 Operand at_here(Code& code, const Operand& like, std::string text) {
-  Operand result = like;
-  result.text = std::move(text);
-  result.level = code.level();
-  return result;
+  return {.text = std::move(text), .dtype = like.dtype, .lanes = like.lanes, .level = code.level()};
 }
 
 std::string combine(Ops& ops, ReduceOp op, const std::string& a, const std::string& b) {

@@ -19,17 +19,22 @@ std::string not_i1(Ops& bools, const std::string& value) {
   return bools.binary("xor", value, all(DType::kBool, "true", bools.lanes()));
 }
 
-// f32 to bf16, rounding to nearest even, exact for denormals too; NaN becomes 0x7FC0.
-std::string bf16_by_integers(Ops& f32, const std::string& value) {
+// f32 to bf16, rounding to nearest even, exact for denormals too; NaN becomes 0x7FC0. `is_bf16`:
+// there is nothing to round.
+std::string bf16_by_integers(Ops& f32, const std::string& value, bool is_bf16) {
   Ops i32 = f32.with(DType::kI32);
   Code& code = f32.code();
   std::string narrow = memory_type(DType::kBF16, f32.lanes());
   std::string bits =
       code.define(f32.level(), cat("bitcast ", f32.type(), " ", value, " to ", i32.type()));
-  std::string odd = i32.binary("and", i32.binary("lshr", bits, i32.integer(16)), i32.integer(1));
-  std::string sum = i32.binary("add", bits, i32.binary("add", odd, i32.integer(0x7fff)));
-  std::string rounded = i32.binary("lshr", sum, i32.integer(16));
-  std::string chosen = i32.select(f32.fcmp("uno", value, value), i32.integer(0x7fc0), rounded);
+  std::string cut = i32.binary("lshr", bits, i32.integer(16));
+  std::string chosen = cut;
+  if (!is_bf16) {
+    std::string odd = i32.binary("and", cut, i32.integer(1));
+    std::string sum = i32.binary("add", bits, i32.binary("add", odd, i32.integer(0x7fff)));
+    std::string rounded = i32.binary("lshr", sum, i32.integer(16));
+    chosen = i32.select(f32.fcmp("uno", value, value), i32.integer(0x7fc0), rounded);
+  }
   std::string half =
       code.define(f32.level(), cat("trunc ", i32.type(), " ", chosen, " to ", narrow));
   return code.define(f32.level(), cat("bitcast ", narrow, " ", half, " to ",
@@ -401,7 +406,8 @@ std::string cast(Code& code, const mapping::Traits& traits, const Operand& value
   if (to == DType::kBool) return truth(ops, value.text);
   if (ir::is_floating(from) && ir::is_floating(to)) {
     if (ir::dtype_bytes(from) < ir::dtype_bytes(to)) return ops.convert("fpext", value.text, to);
-    if (to == DType::kBF16 && !traits.bf16_convert) return bf16_by_integers(ops, value.text);
+    if (to == DType::kBF16 && !traits.bf16_convert)
+      return bf16_by_integers(ops, value.text, value.is_bf16);
     return ops.convert("fptrunc", value.text, to);
   }
   if (ir::is_floating(from)) return float_to_integer(ops, value.text, to);
