@@ -50,6 +50,16 @@ class Programs(unittest.TestCase):
                 got = _frames.run_cut(seed, every, kinds, programs.outcome, function)
                 self.same(function, expected, got, f"seed {seed}, one of {every}, kinds {kinds}")
 
+    def test_many_moves_do_not_nest(self):
+        def f(n):
+            total = 0
+            for i in range(n):
+                total += i
+            return total
+
+        self.assertEqual(_frames.run_cut(0, 1, MOVE, f, 20_000), sum(range(20_000)))
+        self.assertGreater(_frames.statistics()["moves"], 100_000)
+
     def test_one_seed_gives_one_sequence_of_cuts(self):
         function = next(f for f in programs.PROGRAMS if f.__name__ == "loops")
         counts = []

@@ -1,5 +1,7 @@
 #include "capture/interpreter/evaluator.h"
 
+#include <optional>
+
 #include "capture/interpreter/cpython.h"
 #include "capture/interpreter/interpreter.h"
 #include "capture/interpreter/native_code.h"
@@ -44,7 +46,22 @@ class Evaluator {
     uninstall(scope.found_);
   }
 
+  // Each frame that is entered and then moved again returns here first: moves do not nest.
   Owned enter(FrameState state) {
+    while (true) {
+      Owned result = enter_once(std::move(state));
+      if (!moved_on_) return result;
+      state = std::move(*moved_on_);
+      moved_on_.reset();
+    }
+  }
+
+  bool installed() const {
+    return _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get()) == evaluate;
+  }
+
+ private:
+  Owned enter_once(FrameState state) {
     const Owned function = Owned::copy(state.function.get());
     Pending pending{&state, PyThreadState_Get(), install()};
     Pending* const outer = std::exchange(pending_, &pending);
@@ -54,11 +71,6 @@ class Evaluator {
     return result;
   }
 
-  bool installed() const {
-    return _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get()) == evaluate;
-  }
-
- private:
   // The evaluator that was there, to be put back; null: it is ours already.
   _PyFrameEvalFunction install() {
     if (installed()) return nullptr;
@@ -84,13 +96,14 @@ class Evaluator {
   }
 
   PyObject* evaluate_frame(PyThreadState* thread, Frame frame, bool raised);
-  PyObject* interpret_frame(PyThreadState* thread, Frame& frame, bool raised, bool asked);
+  PyObject* interpret_frame(PyThreadState* thread, Frame& frame, bool raised, bool entered);
   PyObject* unwind(PyThreadState* thread, Frame& frame, int raise_unit);
-  PyObject* move(PyThreadState* thread, Frame& frame);
+  PyObject* move(PyThreadState* thread, Frame& frame, bool entered);
 
   InterpreterScope* scope_ = nullptr;  // the innermost; null: nothing is traced
   PyThreadState* thread_ = nullptr;
   Pending* pending_ = nullptr;
+  std::optional<FrameState> moved_on_;   // of an entered frame that moves again
   _PyFrameEvalFunction base_ = nullptr;  // what was there before any of ours
   int installed_count_ = 0;
 };
@@ -166,13 +179,17 @@ PyObject* Evaluator::unwind(PyThreadState* thread, Frame& frame, int raise_unit)
 #endif
 }
 
-PyObject* Evaluator::move(PyThreadState* thread, Frame& frame) {
+PyObject* Evaluator::move(PyThreadState* thread, Frame& frame, bool entered) {
   ++scope_->statistics_.moves;
-  return frame.finish(thread, enter(take_state(frame)));
+  if (!entered) return frame.finish(thread, enter(take_state(frame)));
+  moved_on_ = take_state(frame);
+  return frame.finish(thread, Owned::copy(Py_None));
 }
 
 // Ends where CPython's evaluator takes the frame, which it clears and returns from.
-PyObject* Evaluator::interpret_frame(PyThreadState* thread, Frame& frame, bool raised, bool asked) {
+PyObject* Evaluator::interpret_frame(PyThreadState* thread, Frame& frame, bool raised,
+                                     bool entered) {
+  bool asked = entered;
   // This scope outlives the frame; one that opens meanwhile closes before it goes on.
   Statistics& statistics = scope_->statistics_;
   Observer* const observer = scope_->observer_;
@@ -207,7 +224,7 @@ PyObject* Evaluator::interpret_frame(PyThreadState* thread, Frame& frame, bool r
     }
     if (exit == Exit::kMove && can_be_moved(frame)) {
       leave_frame_level(thread);
-      return move(thread, frame);
+      return move(thread, frame, entered);
     }
     ++statistics.segments;
     raised = false;
