@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,15 +117,16 @@ def kept(*, sets_grad_mode: bool) -> Iterator[None]:
             raise _refused(", ".join(changed))
 
 
-class _RefusingGenerator(torch.Generator):
-    """Stands for the default generator while `thread` traces; other threads have the real one."""
+_tracing_thread = 0  # one trace runs at a time; other threads find everything as it is
 
-    thread = 0
+
+class _RefusingGenerator(torch.Generator):
+    """Stands for the default generator while a program is traced."""
 
 
 def _generator_method(name: str) -> Callable[..., Any]:
     def method(self: _RefusingGenerator, *args: Any) -> Any:
-        if threading.get_ident() == self.thread:
+        if threading.get_ident() == _tracing_thread:
             raise _refused("the default random generator")
         return getattr(torch._C.default_generator, name)(*args)
 
@@ -136,29 +137,34 @@ for _name in _GENERATOR_METHODS:
     setattr(_RefusingGenerator, _name, _generator_method(_name))
 
 
-def _refusing_function(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
-    thread = threading.get_ident()
+def _refusing_function(name: str) -> Callable[..., Any]:
+    original = getattr(torch, name)
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        if threading.get_ident() == thread:
+        if threading.get_ident() == _tracing_thread:
             raise _refused(f"what torch.{name} sets")
         return original(*args, **kwargs)
 
     return function
 
 
+_REPLACED: list[tuple[Any, str, Any]] = [
+    *((module, "default_generator", _RefusingGenerator()) for module in (torch, torch.random)),
+    *((torch, name, _refusing_function(name)) for name in _SETTINGS),
+]
+
+
 @contextmanager
 def _refusing() -> Iterator[None]:
-    generator = _RefusingGenerator()
-    generator.thread = threading.get_ident()
-    with ExitStack() as stack:
-        for module in (torch, torch.random):
-            _replace(stack, module, "default_generator", generator)
-        for name in _SETTINGS:
-            _replace(stack, torch, name, _refusing_function(name, getattr(torch, name)))
+    global _tracing_thread
+    outer = _tracing_thread
+    _tracing_thread = threading.get_ident()
+    before = [getattr(module, name) for module, name, _ in _REPLACED]
+    for module, name, refusing in _REPLACED:
+        setattr(module, name, refusing)
+    try:
         yield
-
-
-def _replace(stack: ExitStack, module: Any, name: str, value: Any) -> None:
-    stack.callback(setattr, module, name, getattr(module, name))
-    setattr(module, name, value)
+    finally:
+        for (module, name, _), value in zip(_REPLACED, before, strict=True):
+            setattr(module, name, value)
+        _tracing_thread = outer

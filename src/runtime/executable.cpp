@@ -90,13 +90,16 @@ class Executable::Call {
     std::vector<at::Tensor> contents;
     for (const ir::Mutation& mutation : layout_.program.mutations) {
       const bool data = mutation.kind == ir::Mutation::Kind::kData;
-      contents.push_back(data ? frame_.tensor(mutation.value.value) : at::Tensor());
-      if (data && shows_input(mutation.value.value)) contents.back() = contents.back().clone();
+      const bool copied = data && !layout_.program.direct_mutations[contents.size()];
+      contents.push_back(copied ? frame_.tensor(mutation.value.value) : at::Tensor());
+      if (copied && shows_input(mutation.value.value)) contents.back() = contents.back().clone();
     }
     for (std::size_t i = 0; i < layout_.program.mutations.size(); ++i) {
       const ir::Mutation& mutation = layout_.program.mutations[i];
       const at::Tensor& input = *inputs_[mutation.input].tensor;
-      if (mutation.kind == ir::Mutation::Kind::kData) {
+      if (layout_.program.direct_mutations[i]) {
+        input.unsafeGetTensorImpl()->bump_version();  // as the copy would have
+      } else if (mutation.kind == ir::Mutation::Kind::kData) {
         input.copy_(contents[i]);
       } else {
         const Layout::View& view = layout_.metadata[i];

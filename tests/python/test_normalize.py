@@ -493,6 +493,31 @@ def test_a_failed_trace_leaves_the_dispatcher_as_it_was() -> None:
     assert graph.run(torch.tensor([True, False]))[0].dtype == torch.int64
 
 
+@pytest.mark.parametrize("dtype", [None, torch.complex64, torch.complex128])
+@pytest.mark.parametrize("order", [0, 1, 2, 2.5, float("inf"), -float("inf")])
+def test_norms_of_complex_numbers_are_real(order, dtype):
+    x = torch.randn(3, 4, dtype=torch.complex64)
+    check(lambda x: torch.linalg.vector_norm(x, order, 1, dtype=dtype), x)
+    check(lambda x: torch.linalg.vector_norm(x, order, dtype=dtype), x)
+
+
+@pytest.mark.parametrize(
+    "given, wanted", [(torch.float32, torch.complex64), (torch.complex64, torch.float32),
+                      (torch.float64, torch.float32), (torch.float32, torch.int64)],
+)  # fmt: skip
+def test_a_norm_refuses_what_eager_refuses(given, wanted):
+    x = torch.ones(3, dtype=given)
+
+    def program(x):
+        return torch.linalg.vector_norm(x, dtype=wanted)
+
+    with pytest.raises(RuntimeError) as eager:
+        program(x)
+    with pytest.raises(RuntimeError) as ours:
+        triptych.normalize(program, x)
+    assert str(ours.value) == str(eager.value)
+
+
 def test_kept_composites_are_one_node():
     q, k, v = (torch.randn(2, 3, 5, 8) for _ in range(3))
     graph = check(

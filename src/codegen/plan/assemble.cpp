@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "codegen/plan/direct_writes.h"
 #include "codegen/plan/in_place.h"
 #include "codegen/plan/memory_plan.h"
 #include "codegen/plan/storage_extent.h"
@@ -28,7 +29,11 @@ class Assembler {
                    std::visit([&](const auto& it) { return add(it); }, item));
     }
     TRIPTYCH_TRY([[maybe_unused]] Unit bound, bind_outputs());
-    if (options_.reuse_memory) share_in_place();
+    program_.direct_mutations.assign(program_.mutations.size(), false);
+    if (options_.reuse_memory) {
+      write_inputs_directly(program_, last_uses());
+      share_in_place();
+    }
     place_in_arena();
     free_external_results();
     return std::move(program_);

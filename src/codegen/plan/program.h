@@ -74,6 +74,7 @@ struct Program {
   // kFresh outputs that would show an input, a constant or an earlier output: returned as copies.
   std::vector<bool> copied_outputs;
   std::vector<ir::Mutation> mutations;
+  std::vector<bool> direct_mutations;  // done by the kernel that makes the contents
   std::vector<ir::Constant> constants;
   SymExpr arena_bytes;
   SymExpr bytes_without_reuse;  // what the arena would be with every block apart

@@ -74,7 +74,9 @@ class Printer {
     for (const Step& step : program_.steps) {
       std::visit([this](const auto& it) { print(it); }, step);
     }
-    for (const ir::Mutation& mutation : program_.mutations) print(mutation);
+    for (std::size_t k = 0; k < program_.mutations.size(); ++k) {
+      if (!program_.direct_mutations[k]) print(program_.mutations[k]);
+    }
     line("return " + outputs());
     return text_ + "}\n";
   }

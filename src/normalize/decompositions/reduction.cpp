@@ -114,14 +114,27 @@ Tensor logsumexp(const Tensor& self, at::IntArrayRef dim, bool keepdim) {
 
 bool is_order(const Scalar& ord, double value) { return ord.toDouble() == value; }
 
-// (sum |x|^p)^(1/p), its limits for 0 and infinities
+void check_norm_dtype(at::ScalarType self, at::ScalarType dtype) {
+  const char* kind = c10::isComplexType(self) ? "complex" : "real";
+  TORCH_CHECK(c10::isFloatingType(dtype) || c10::isComplexType(dtype),
+              "linalg.vector_norm: dtype should be floating point or complex, but got ", dtype);
+  TORCH_CHECK(c10::isComplexType(self) == c10::isComplexType(dtype),
+              "linalg.vector_norm: dtype should be ", kind, " for ", kind, " inputs, but got ",
+              dtype);
+  TORCH_CHECK(c10::promoteTypes(self, dtype) == dtype,
+              "linalg.vector_norm: the dtype of the input (", self,
+              ") should be convertible without narrowing to the specified dtype (", dtype, ")");
+}
+
+// (sum |x|^p)^(1/p), its limits for 0 and infinities; of complex numbers a real one
 Tensor vector_norm(const Tensor& self, const Scalar& ord, Dims dim, bool keepdim,
                    std::optional<at::ScalarType> dtype) {
   TORCH_CHECK(c10::isFloatingType(self.scalar_type()) || self.is_complex(),
               "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ",
               self.scalar_type());
   const double infinity = std::numeric_limits<double>::infinity();
-  const at::ScalarType out_dtype = dtype.value_or(c10::toRealValueType(self.scalar_type()));
+  if (dtype) check_norm_dtype(self.scalar_type(), *dtype);
+  const at::ScalarType out_dtype = c10::toRealValueType(dtype.value_or(self.scalar_type()));
   const Tensor x = upcast(dtype ? to_dtype(self, *dtype) : self);
   const at::IntArrayRef dims = dim.value_or(at::IntArrayRef());
   Tensor out;
@@ -130,7 +143,7 @@ Tensor vector_norm(const Tensor& self, const Scalar& ord, Dims dim, bool keepdim
   } else if (is_order(ord, -infinity)) {
     out = at::amin(at::abs(x), dims, keepdim);
   } else if (is_order(ord, 0)) {
-    out = at::sum(at::ne(x, 0), dims, keepdim, x.scalar_type());
+    out = at::sum(at::ne(x, 0), dims, keepdim, out_dtype);
   } else if (is_order(ord, 1)) {
     out = at::sum(at::abs(x), dims, keepdim);
   } else if (is_order(ord, 2) && !x.is_complex()) {
