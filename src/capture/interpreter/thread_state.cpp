@@ -86,7 +86,7 @@ Owned swap_handled_exception(PyThreadState* thread, Owned exception) {
   return old;
 }
 
-Owned topmost_handled_exception(PyThreadState*) {
+Owned topmost_handled_exception() {
   Owned exception = Owned::steal(PyErr_GetHandledException());
   return exception.get() == Py_None ? Owned() : std::move(exception);
 }

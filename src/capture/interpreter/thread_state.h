@@ -24,7 +24,7 @@ bool handle_interrupts(PyThreadState* thread);  // false: an exception is set
 // generator only.
 Owned swap_handled_exception(PyThreadState* thread, Owned exception);
 // The same, looking through the callers too; null when there is none.
-Owned topmost_handled_exception(PyThreadState* thread);
+Owned topmost_handled_exception();
 
 // The exception being raised, with its traceback set on it.
 Owned take_raised_exception();

@@ -126,8 +126,7 @@ Flow dict_update(Activation& a, const Instruction& i) {
 
 namespace {
 
-// Extends CPython's exact place for a failed unpacking: it has been replaced by items, the first on
-// top.
+// `expected` counts what has a name; a starred name takes any number.
 bool too_few(int expected, Py_ssize_t got, bool starred) {
   PyErr_Format(PyExc_ValueError, "not enough values to unpack (expected %s%d, got %zd)",
                starred ? "at least " : "", expected, got);

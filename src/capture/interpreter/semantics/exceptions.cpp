@@ -140,7 +140,7 @@ bool set_cause(Borrowed exception, Borrowed given) {
 }
 
 Flow raise_handled(Activation& a) {
-  const Owned exception = topmost_handled_exception(a.thread());
+  const Owned exception = topmost_handled_exception();
   if (exception) return raise_on(a, exception.borrow());
   PyErr_SetString(PyExc_RuntimeError, "No active exception to reraise");
   return Flow::kRaise;
