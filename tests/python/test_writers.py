@@ -645,3 +645,26 @@ def test_sums_of_bf16_are_rounded_once(loop: str) -> None:
     case = Case(text, [x], [(torch.bfloat16, 2)] * 3, end=2)
     check([case])
     assert case.expected[0][0] == 260
+
+
+@pytest.mark.parametrize("size", [16, 999, 1000, 4096])
+def test_streaming_stores_of_unknown_size(size: int) -> None:
+    """From 4000 bytes on past the caches, below that as usual."""
+    text = """kernel stream[s0](in %x: f32[s0], out %y: f32[s0], out %z: f32[s0]) {
+  for i0 in s0 parallel vector(16) unroll(2) {
+    v0 = load %x[i0]
+    v1 = const 2.0 : f32
+    v2 = mul v0, v1
+    store %y[i0], v2
+    store %z[i0], v0
+  }
+}
+"""
+    outputs = [(torch.float32, size)] * 2
+    case = Case(text, [torch.randn(size)], outputs, symbols=[size], end=size, chunks=3)
+    renamed([case])
+    reference(case)
+    traits = {"vector_bytes": 64, "streaming_store_bytes": 4000}
+    assert "!nontemporal" in _C.write_kernels([case.text], "llvm", **traits)["text"]
+    library = build([case], "llvm", **traits)
+    run(case, library.addresses[case.entry()], "llvm streaming")

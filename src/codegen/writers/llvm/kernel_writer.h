@@ -113,6 +113,7 @@ class KernelWriter {
   std::string mask_until(const std::string& position, const std::string& end, int lanes);
   // In additions, roughly; a body that is printed once gets masks instead of a tail.
   static constexpr int kLargeBody = 24;
+  static constexpr int kSmallBody = 8;
   static int weight(const std::vector<Statement>& statements);
   bool printed_once(const Loop& loop) const;
   Accumulators constant_vector_loop(const Loop& loop, const Range& range);

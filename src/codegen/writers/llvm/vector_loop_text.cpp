@@ -83,8 +83,10 @@ std::vector<const Store*> KernelWriter::large_stores(const Loop& loop) const {
     auto extent = buffer.extent.as_constant();
     auto linear = store_->index.linear_in(loop.variable);
     int bytes = ir::dtype_bytes(buffer.dtype);
-    if (buffer.kind == loops::Buffer::Kind::kOutput && extent && *extent * bytes >= least &&
-        linear && *linear->coefficient == SymExpr(1) &&
+    // Of unknown size: two versions of a body are printed, so only of a small one.
+    const bool large = extent ? *extent * bytes >= least : weight(loop.body) <= kSmallBody;
+    if (buffer.kind == loops::Buffer::Kind::kOutput && large && linear &&
+        *linear->coefficient == SymExpr(1) &&
         bytes * loop.width % scope_.traits.vector_bytes == 0) {
       found.push_back(store_);
     }
@@ -109,6 +111,14 @@ Accumulators KernelWriter::streaming_vectors(const Loop& loop, int unroll, const
   }
   std::string aligned =
       i64.icmp("eq", i64.binary("and", bits, num(scope_.traits.vector_bytes - 1)), "0");
+  for (const Store* store_ : stores) {
+    const loops::Buffer& buffer = scope_.kernel.buffers[store_->buffer];
+    if (buffer.extent.is_constant()) continue;
+    const SymExpr bytes = buffer.extent * SymExpr(ir::dtype_bytes(buffer.dtype));
+    std::string large =
+        i64.icmp("sge", scalar_index(scope_, bytes).text, num(scope_.traits.streaming_store_bytes));
+    aligned = code_.define(code_.level(), cat("and i1 ", aligned, ", ", large));
+  }
   Accumulators none(1);
   conditional(aligned, none, [&] {
     scope_.streaming = true;
