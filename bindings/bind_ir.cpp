@@ -1,22 +1,21 @@
 // Graphs and symbolic integers.
 #include <nanobind/nanobind.h>
 #include <nanobind/operators.h>
-#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <cstring>
-
 #include "bindings.h"
+#include "constant_bytes.h"
 #include "graph_objects.h"
 #include "ir/graph_file.h"
 #include "ir/graph_text.h"
 #include "ir/type_text.h"
 #include "ir/verifier.h"
+#include "ops/op_status.h"
 #include "ops/op_table.h"
-#include "ops/status_page.h"
 
 namespace nb = nanobind;
 
@@ -32,14 +31,8 @@ std::vector<View> views(const GraphPtr& graph, const Items& items) {
   return out;
 }
 
-GraphPtr parse(const std::string& text, const std::map<std::string, nb::bytes>& constants) {
-  ir::ConstantBytes bytes;
-  for (const auto& [name, contents] : constants) {
-    auto copy = std::make_shared<std::vector<std::byte>>(contents.size());
-    if (!copy->empty()) std::memcpy(copy->data(), contents.data(), copy->size());
-    bytes.emplace(name, std::move(copy));
-  }
-  return std::make_shared<Graph>(unwrap(ops::parse_graph(text, bytes)));
+GraphPtr parse(const std::string& text, const NamedBytes& constants) {
+  return std::make_shared<Graph>(unwrap(ops::parse_graph(text, constant_bytes(constants))));
 }
 
 GraphPtr load(const std::string& path) {
@@ -50,17 +43,6 @@ GraphPtr load(const std::string& path) {
 std::vector<std::string> verify(const Graph& graph) {
   std::vector<std::string> out;
   for (const Error& error : ir::verify(graph)) out.push_back(error.describe());
-  return out;
-}
-
-nb::dict constants(const Graph& graph) {
-  nb::dict out;
-  for (const ir::Constant& constant : graph.constants()) {
-    out[nb::cast(constant.name)] =
-        constant.bytes == nullptr
-            ? nb::none()
-            : nb::object(nb::bytes(constant.bytes->data(), constant.bytes->size()));
-  }
   return out;
 }
 
@@ -213,15 +195,24 @@ void bind_parts(nb::module_& module) {
       .def_prop_ro("metadata", [](const MutationView& x) { return x.get().metadata; });
 }
 
+std::vector<std::tuple<std::string, std::string, std::string, std::string>> op_rows() {
+  std::vector<std::tuple<std::string, std::string, std::string, std::string>> rows;
+  for (ops::OpStatus& op : ops::op_statuses())
+    rows.emplace_back(std::move(op.name), std::move(op.set), std::move(op.status),
+                      std::move(op.how));
+  return rows;
+}
+
 void bind_graph(nb::module_& module) {
   nb::class_<Graph>(module, "Graph", "A captured or normalized graph.")
-      .def_static("parse", &parse, nb::arg("text"),
-                  nb::arg("constants") = std::map<std::string, nb::bytes>(),
+      .def_static("parse", &parse, nb::arg("text"), nb::arg("constants") = NamedBytes(),
                   "Reads the text form; `constants` maps names to bytes.")
       .def_static("load", &load, nb::arg("path"), "Reads what `save` wrote.")
       .def(
           "save",
-          [](const Graph& graph, const std::string& path) { unwrap(ir::save_graph(graph, path)); },
+          [](const Graph& graph, const std::string& path) {
+            unwrap(ir::save_graph(with_constant_bytes(graph), path));
+          },
           nb::arg("path"), "Writes the text form to PATH and the constants' bytes to PATH.bin.")
       .def("__str__", [](const Graph& graph) { return ir::print(graph); })
       .def(
@@ -231,7 +222,10 @@ void bind_graph(nb::module_& module) {
           },
           nb::arg("locations") = true)
       .def(
-          "__eq__", [](const Graph& a, const Graph& b) { return ir::equal(a, b); },
+          "__eq__",
+          [](const Graph& a, const Graph& b) {
+            return ir::equal(with_constant_bytes(a), with_constant_bytes(b));
+          },
           nb::is_operator())
       .def("__hash__", [](const Graph& graph) { return reinterpret_cast<std::uintptr_t>(&graph); })
       .def("verify", &verify, "The violations of the graph's contract, as texts.")
@@ -247,8 +241,9 @@ void bind_graph(nb::module_& module) {
           [](const GraphPtr& graph) { return views<MutationView>(graph, graph->mutations()); })
       .def_prop_ro("symbols", [](const Graph& graph) { return graph.symbols(); })
       .def_prop_ro("guards", [](const Graph& graph) { return graph.guards(); })
-      .def_prop_ro("constants", &constants,
-                   "Names to bytes; None for a constant that is a tensor.");
+      .def_prop_ro(
+          "constants", [](const Graph& graph) { return named_bytes(graph.constants()); },
+          "Names to bytes; None for a constant without any.");
 }
 
 }  // namespace
@@ -258,8 +253,7 @@ void bind_ir(nb::module_& module) {
   bind_types(module);
   bind_parts(module);
   bind_graph(module);
-  module.def("op_status", &ops::status_page,
-             "Every op of the table and what becomes of it, as Markdown.");
+  module.def("op_rows", &op_rows, "(name, set, status, how) of every op of the table.");
   module.def(
       "register_op", [](const std::string& schema) { unwrap(ops::register_op(schema)); },
       nb::arg("schema"), "Makes a custom op's schema known to the text form.");

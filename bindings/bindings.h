@@ -14,6 +14,7 @@ void bind_ir(nanobind::module_& module);
 void bind_toolchains(nanobind::module_& module);
 void bind_writers(nanobind::module_& module);
 void bind_normalize(nanobind::module_& module);
+void bind_pipeline(nanobind::module_& module);
 void bind_rules(nanobind::module_& module);
 void bind_runtime(nanobind::module_& module);
 

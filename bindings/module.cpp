@@ -12,6 +12,7 @@ NB_MODULE(_C, module) {
   bind_writers(module);
   bind_normalize(module);
   bind_codegen(module);
+  bind_pipeline(module);
   bind_rules(module);
   bind_runtime(module);
 }

@@ -147,20 +147,43 @@ class GraphCompiler:
                 "graph", "normalize.no_fake_kernel", message, first_location(self.gm)
             )
             self.fall_back(fallback)
-        except Exception as error:  # ours, or what PyTorch raised below us: a bug either way
+        except errors.InternalError as error:
             if self.options.strict:
                 raise
-            from . import reproducer
-
-            path = reproducer.write(self.gm, inputs, error, self.options)
-            reports.warn_once(
-                str(path), f"a bug of the compiler; the graph runs eagerly. Reproducer: {path}"
-            )
-            self.fall_back(Fallback("graph", "internal", str(error), first_location(self.gm)))
+            self.report_bug(inputs, error)
+        except Exception as error:  # PyTorch's: the program's, or a rule of ours refuses too much
+            if self.options.strict:
+                raise
+            return stages.Variant(Suspect(self, error).run, has_guards=False, mutates=False)
         return None
+
+    def report_bug(self, inputs: Sequence[Any], error: Exception) -> None:
+        from . import reproducer
+
+        path = reproducer.write(self.gm, inputs, error, self.options)
+        reports.warn_once(
+            str(path), f"a bug of the compiler; the graph runs eagerly. Reproducer: {path}"
+        )
+        self.fall_back(Fallback("graph", "internal", str(error), first_location(self.gm)))
 
     def fall_back(self, fallback: Fallback) -> None:
         reports.fall_back(self.record, fallback)
+
+
+class Suspect:
+    """Runs a graph eagerly that compiling refused with an exception of PyTorch's. Eager raises the
+    same where the program is wrong; where it does not, the compiler is, which is reported once."""
+
+    def __init__(self, compiler: GraphCompiler, error: Exception):
+        self.compiler = compiler
+        self.error: Exception | None = error
+
+    def run(self, *inputs: Any) -> Any:
+        result = self.compiler.gm.forward(*inputs)
+        error, self.error = self.error, None
+        if error is not None:
+            self.compiler.report_bug(inputs, error)
+        return result
 
 
 def needs_gradients(gm: GraphModule, inputs: Sequence[Any]) -> bool:

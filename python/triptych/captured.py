@@ -37,6 +37,8 @@ def from_fx(gm: GraphModule, example_inputs: Sequence[Any] = ()) -> _C.Graph:
     """
     from . import _C
 
+    if not isinstance(gm, torch.fx.GraphModule):
+        raise TypeError(f"from_fx: expected an fx.GraphModule, found {type(gm).__name__}")
     writer = _Writer(gm, example_inputs)
     return _C.Graph.parse(writer.run(), writer.constants)
 
@@ -173,6 +175,8 @@ class _Writer:
         if not isinstance(size, torch.SymInt):
             return str(size)
         printed = str(size.node.expr)
+        if printed.lstrip("-").isdigit():  # a symbol that PyTorch found to be one number
+            return printed
         plain = printed if printed.isidentifier() else f"e{len(self.symbols)}"
         return self.symbols.setdefault(printed, (plain, size.node.hint))[0]
 

@@ -36,10 +36,12 @@ def list_backends() -> None:
     print("\n".join(list_backends()))
 
 
-def op_status() -> None:
-    from . import _C
+def op_status(outcomes: str | None = None) -> None:
+    from pathlib import Path
 
-    print(_C.op_status())
+    from .op_status import page
+
+    print(page(Path(outcomes) if outcomes else None))
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -47,13 +49,18 @@ def main(arguments: list[str] | None = None) -> int:
         "version": (version, "what this build is made of"),
         "options": (list_options, "every option with its value here"),
         "backends": (list_backends, "names that backend= accepts"),
-        "ops": (op_status, "what becomes of each op: lowered, decomposed, external"),
+        "ops": (op_status, "what becomes of each op: lowered, external, decomposed, fallback"),
     }
     parser = argparse.ArgumentParser(prog="python -m triptych", description=__doc__)
     parsers = parser.add_subparsers(dest="command", required=True)
     for name, (_, text) in commands.items():
-        parsers.add_parser(name, help=text)
-    commands[parser.parse_args(arguments).command][0]()
+        command = parsers.add_parser(name, help=text)
+        if name == "ops":
+            command.add_argument(
+                "--outcomes", metavar="FOLDER", help="samples' outcomes, written by test_op_db.py"
+            )
+    given = vars(parser.parse_args(arguments))
+    commands[given.pop("command")][0](**given)
     return 0
 
 

@@ -59,6 +59,10 @@ def register_device(
     called when compilation begins, long before the toolchain: it may load things in the background
     and should return at once when called again.
     """
+    if not isinstance(getattr(writer, "language", None), str):
+        raise TypeError(f"device {name!r}: the writer {writer!r} names no language")
+    if not callable(toolchain):
+        raise TypeError(f"device {name!r}: expected a toolchain to call, found {toolchain!r}")
     device = _devices.get(name)
     if device is None:
         as_function = traits if callable(traits) else lambda: traits
@@ -69,6 +73,7 @@ def register_device(
 
 def unregister_device(name: str) -> None:
     """Takes a device out again."""
+    names.check("device", name, _devices)
     del _devices[name]
 
 

@@ -76,6 +76,8 @@ def explain(function: Callable[..., Any], **arguments: Any) -> Callable[..., Rep
     Further arguments are those of `triptych.compile`. A compiled function is explained as the
     function that it was made of.
     """
+    if not callable(function):
+        raise TypeError(f"triptych.explain: expected a function or module, found {function!r}")
     function = getattr(function, "_torchdynamo_orig_callable", function)
     function = getattr(function, "_orig_mod", function)
     options = arguments.pop("options", None)

@@ -56,11 +56,12 @@ def unregister_pass(name: str) -> None:
     del _passes[name]
 
 
-def run_passes(graph: _C.Graph, show: Callable[[str, _C.Graph], None]) -> _C.Graph:
-    """Every registered pass in order; `show` gets each result with the pass's name."""
+def run_passes(graph: _C.Graph, show: Callable[[str, _C.Graph], _C.Graph]) -> _C.Graph:
+    """Every registered pass in order; `show` gets each result with the pass's name, and gives the
+    graph to go on with."""
     for name, function in _passes.items():
         graph = function(graph)
         if problems := graph.verify():
             raise errors.InternalError(f"after pass {name!r}: {problems[0]}", "extensions.pass")
-        show(name, graph)
+        graph = show(name, graph)
     return graph

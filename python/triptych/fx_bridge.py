@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 def to_fx(graph: _C.Graph) -> GraphModule:
     """A normalized graph as an `fx.GraphModule` of ATen calls with the same effect: mutated inputs
     are copied back at its end, outputs that are views are made as views."""
+    from . import _C
+
+    if not isinstance(graph, _C.Graph):
+        raise TypeError(f"to_fx: expected a Graph, found {type(graph).__name__}")
     return _ToFx(graph).run()
 
 

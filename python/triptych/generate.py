@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from . import _C, devices, extensions, names
+from . import _C, devices, errors, extensions, names
 from .toolchains import Library
 
 OPTIONS = {"fuse": True, "eager_rounding": False, "reuse_memory": True, "strict": False}
@@ -29,6 +30,7 @@ class Generated:
         executable: _C.Executable,
         keep_alive: Any,
         milliseconds: dict[str, float],
+        start: Start,
     ):
         self.graph = graph
         self.executable = executable
@@ -37,13 +39,17 @@ class Generated:
         self._target = target
         self._options = options
         self._code = code
+        self._start = start
 
     def __call__(self, *inputs: Any) -> tuple[Any, ...]:
         return self.run(*inputs)
 
     def accepts(self, inputs: Sequence[Any]) -> bool:
         """Whether these inputs fit: types, sizes, guards, no overlap where one is written."""
-        return self.executable.accepts(inputs)
+        try:
+            return self.executable.accepts(inputs)
+        except errors.UserError:  # neither a tensor nor an integer
+            return False
 
     @property
     def has_guards(self) -> bool:
@@ -82,7 +88,8 @@ class Generated:
 
     @property
     def program(self) -> str:
-        return str(self.plan)
+        """Slots and steps; `str(plan)` is the same with the mapped kernels, and parses."""
+        return self.plan.steps
 
     @property
     def memory_plan(self) -> str:
@@ -90,25 +97,26 @@ class Generated:
 
     @property
     def lowered(self) -> str:
-        return self._form("lowered")
+        return self.form("lowered").items
 
     @property
     def fused(self) -> str:
-        return self._form("fused")
+        return self.form("fused").items
 
     @property
     def mapped(self) -> str:
-        return self._form("mapped")
+        return self.form("mapped").items
 
-    def _form(self, form: str) -> str:
-        return _C.intermediate_form(self.graph, form, self._target, self._options)
+    def form(self, name: str) -> _C.LoopProgram:
+        """ "lowered", "fused" or "mapped", made anew; its text holds the graph too, and parses."""
+        return self._start.form(name, self._target, self._options)
 
     def reset(self) -> None:
         """Returns the memory that is kept between calls."""
         self.executable.reset()
 
     def __str__(self) -> str:
-        return "\n".join([*map(str, self.kernels), self.program])
+        return str(self.plan)
 
     def __repr__(self) -> str:
         return (
@@ -117,11 +125,34 @@ class Generated:
         )
 
 
+FORMS = ("lowered", "fused", "mapped")
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where generation begins: at a graph, or at a form that was edited."""
+
+    graph: _C.Graph
+    name: str = ""  # of the form
+    loops: _C.LoopProgram | None = None
+
+    def form(self, name: str, target: _C.Target, options: _C.CodegenOptions) -> _C.LoopProgram:
+        if self.loops is not None and FORMS.index(name) >= FORMS.index(self.name):
+            return _C.advance(self.loops, self.name, name, target, options)
+        return _C.intermediate_form(self.graph, name, target, options)
+
+    def code(self, target: _C.Target, options: _C.CodegenOptions) -> _C.GeneratedCode:
+        if self.loops is not None:
+            return _C.generate_from_loops(self.loops, self.name, target, options)
+        return _C.generate(self.graph, target, options)
+
+
 def generate(
     graph: _C.Graph,
     device: str = "cpu",
     writer: str | None = None,
     options: Mapping[str, Any] | None = None,
+    edited: Mapping[str, str] | None = None,
     **more: Any,
 ) -> Generated:
     """Generates a program for a normalized graph.
@@ -129,8 +160,18 @@ def generate(
     `writer` names one of the device's languages (the CPU has "llvm" and "cpp"); the default is the
     device's first. Options, as a mapping or as keywords: `fuse`, `eager_rounding` (round half and
     bfloat16 intermediates as eager does), `reuse_memory`, `strict` (an external result with other
-    strides than the graph says is an error, not a copy).
+    strides than the graph says is an error, not a copy). `edited` maps forms ("lowered", "fused",
+    "mapped", "program", "kernels") to texts that are taken in their place; of several the last one
+    in this order decides, but for "kernels", which only replaces the writer's text.
     """
+    if not isinstance(graph, _C.Graph):
+        raise TypeError(f"generate: expected a Graph, found {type(graph).__name__}")
+    if graph.level != "normalized":
+        raise errors.UserError(
+            "generate: found a captured graph, expected a normalized one: see triptych.normalize"
+        )
+    if problems := graph.verify():
+        raise errors.UserError(f"generate: the graph is not well formed: {problems[0]}")
     chosen = dict(OPTIONS)
     for name, value in {**(options or {}), **more}.items():
         names.check("option", name, OPTIONS)
@@ -140,15 +181,39 @@ def generate(
     target = _C.Target(device, where.traits(), entry.writer)
     strict = chosen.pop("strict")
     codegen_options = _C.CodegenOptions(**chosen, lowerings=extensions.lowerings())
-    code = _C.generate(graph, target, codegen_options)
+    start, code = _code(graph, target, codegen_options, edited or {})
     milliseconds = dict(code.times)
-    start = time.perf_counter()
+    begin = time.perf_counter()
     compiled, keep_alive = _compile(code, entry, where)
-    milliseconds["compile"] = (time.perf_counter() - start) * 1e3
-    start = time.perf_counter()
+    milliseconds["compile"] = (time.perf_counter() - begin) * 1e3
+    begin = time.perf_counter()
     executable = _C.make_executable(code.program, compiled, where.launcher, strict, graph)
-    milliseconds["load"] = (time.perf_counter() - start) * 1e3
-    return Generated(graph, target, codegen_options, code, executable, keep_alive, milliseconds)
+    milliseconds["load"] = (time.perf_counter() - begin) * 1e3
+    return Generated(
+        graph, target, codegen_options, code, executable, keep_alive, milliseconds, start
+    )
+
+
+def _code(
+    graph: _C.Graph, target: _C.Target, options: _C.CodegenOptions, edited: Mapping[str, str]
+) -> tuple[Start, _C.GeneratedCode]:
+    for name in edited:
+        names.check("form", name, (*FORMS, "program", "kernels"))
+    start = Start(graph)
+    # Folding adds constants, which texts name.
+    constants = start.form("lowered", target, options).constants if edited else {}
+    for name in FORMS:
+        if name in edited:
+            loops = _C.LoopProgram.parse(edited[name], constants)
+            start = Start(graph, name, loops)
+    if "program" in edited:
+        plan = _C.Plan.parse(edited["program"], constants)
+        code = _C.generate_from_plan(plan, target)
+    else:
+        code = start.code(target, options)
+    if "kernels" in edited:
+        code.text = edited["kernels"]
+    return start, code
 
 
 def _compile(

@@ -43,6 +43,10 @@ class _Run:
         self.graph = graph
         self.inputs = inputs
         self.env: dict[int, Any] = {}
+        if len(inputs) != len(graph.inputs):
+            raise errors.UserError(
+                f"{graph.name} takes {len(graph.inputs)} inputs, found {len(inputs)}"
+            )
         for declared, given in zip(graph.inputs, inputs, strict=True):
             self.env[declared.value.id] = given
         for node in graph.nodes:

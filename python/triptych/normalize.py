@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils import _pytree as pytree
 
-from . import _C, devices, errors, program_state
+from . import _C, devices, errors, names, program_state
 from .captured import node_location
 from .leak_guard import no_data
 from .node_runner import NodeRunner
@@ -67,9 +67,12 @@ def normalize_with_report(
     devices.prepare()
     chosen = None if specialize else symbols or {}
     args = example_inputs if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
-    request: dict[str, Any] = {"keep": _op_names(keep)}
+    kept = [keep] if isinstance(keep, str) else keep
+    request: dict[str, Any] = {"keep": {name for op in kept for name in op_names(op)}}
     if decompositions:
-        request["caller_table"] = {str(op): function for op, function in decompositions.items()}
+        request["caller_table"] = {
+            name: function for op, function in decompositions.items() for name in op_names(op)
+        }
     if isinstance(what, torch.export.ExportedProgram):
         what = what.module()
     if isinstance(what, torch.fx.GraphModule):
@@ -86,19 +89,29 @@ def normalize_with_report(
     )
 
 
-def _op_names(keep: Iterable[Any]) -> set[str]:
+def op_names(op: Any) -> list[str]:
     """The overloads that are meant: "aten.linear.default", "aten.linear" or `torch.ops.aten.linear`
     (all of its overloads). Raises UserError for what is no op."""
-    names: set[str] = set()
-    for op in keep:
-        namespace, _, rest = str(op).replace("::", ".").partition(".")
-        name, _, overload = rest.partition(".")
-        packet = getattr(getattr(torch.ops, namespace, None), name, None) if name else None
-        known = packet.overloads() if isinstance(packet, torch._ops.OpOverloadPacket) else []
-        if not known or (overload and overload not in known):
-            raise errors.UserError(f"keep names {str(op)!r}, which is no operator")
-        names.update(f"{namespace}.{name}.{o}" for o in ([overload] if overload else known))
-    return names
+    if isinstance(op, torch._ops.OpOverloadPacket):
+        return [str(getattr(op, overload)) for overload in op.overloads()]
+    if isinstance(op, torch._ops.OpOverload):
+        return [str(op)]
+    parts = str(op).replace("::", ".").split(".")
+    found: Any = torch.ops
+    for part in parts:
+        found = getattr(found, part, None)
+    if isinstance(found, torch._ops.OpOverload):
+        return [str(found)]
+    if isinstance(found, torch._ops.OpOverloadPacket):
+        return op_names(found)
+    registered = map(str, torch._C._dispatch_get_all_op_names())
+    raise errors.UserError(names.unknown("op", str(op), [_dotted(name) for name in registered]))
+
+
+def _dotted(name: str) -> str:
+    """ "aten::add.Tensor" as "aten.add.Tensor", "aten::relu" as "aten.relu.default"."""
+    namespace, _, rest = name.partition("::")
+    return f"{namespace}.{rest}" if "." in rest else f"{namespace}.{rest}.default"
 
 
 def _trace_graph_module(
@@ -218,7 +231,7 @@ def _add_leaves(
             seen[id(leaf)] = len(inputs)
             kind = "parameter" if isinstance(leaf, torch.nn.Parameter) else "user"
         elif isinstance(leaf, torch.SymInt):
-            symbols = [] if given is None else [(0, _identifier(str(leaf)))]
+            symbols = [] if given is None or not _varies(leaf) else [(0, _identifier(str(leaf)))]
             leaf = _hint(leaf)
         elif type(leaf) is not int or not (symbols or named):
             positions.append(None)
@@ -237,19 +250,27 @@ def _symbols(node: Any) -> list[tuple[int, str]]:
     """The dimensions of a placeholder that its graph holds as symbols."""
     value = node.meta.get("example_value") if node is not None else None
     if isinstance(value, torch.SymInt):
-        return [(0, _identifier(str(value)))]
+        return [(0, _identifier(str(value)))] if _varies(value) else []
     if not isinstance(value, torch.Tensor):
         return []
-    return [
-        (dim, _identifier(str(size)))
-        for dim, size in enumerate(value.shape)
-        if isinstance(size, torch.SymInt)
-    ]
+    return [(dim, _identifier(str(size))) for dim, size in enumerate(value.shape) if _varies(size)]
+
+
+def _varies(size: Any) -> bool:
+    """PyTorch keeps symbols that it has found to be one number."""
+    return isinstance(size, torch.SymInt) and not str(size).lstrip("-").isdigit()
+
+
+_SPELLED = {" ": "", "+": "_plus_", "-": "_minus_", "*": "_times_", "/": "_by_"}
 
 
 def _identifier(expression: str) -> str:
-    """A symbol's name for a size; one that is an expression gets a symbol of its own."""
-    return "".join(c if c.isalnum() else "_" for c in expression)
+    """A symbol's name for a size; one that is an expression gets a symbol of its own, each
+    expression another."""
+    name = "".join(
+        c if c.isalnum() or c == "_" else _SPELLED.get(c, f"_{ord(c)}_") for c in expression
+    )
+    return name if name[0].isalpha() else f"e_{name}"
 
 
 class ModuleState:

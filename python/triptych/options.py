@@ -78,6 +78,9 @@ TABLE: Mapping[str, Option] = MappingProxyType(
                 "max_variants", 8, "compiled variants kept per graph with symbolic sizes", False
             ),
             Option("dump", "", "folder that receives every stage of every graph as text", False),
+            Option(
+                "override", "", "folder of edited dump files, taken in place of a stage's", True
+            ),
             Option("reproducers", "", "folder for reproducers of bugs (default: temporary)", False),
         )
     }

@@ -42,6 +42,7 @@ class GraphRecord:
     normalized: Any = None  # triptych.Graph
     generated: Any = None  # what triptych.generate returned
     milliseconds: dict[str, float] = field(default_factory=dict)
+    files: int = 0  # numbers given out in the dump folder
     fallbacks: list[Fallback] = field(default_factory=list)
 
     @contextlib.contextmanager

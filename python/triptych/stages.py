@@ -24,7 +24,7 @@ def compile_graph(
     from .generate import generate
 
     reports.count("variants")
-    out = dump.Folder(options.dump, record.name)
+    out = dump.Folder(options, record)
     out.write("captured", lambda: captured.captured_text(gm))
     with record.timed("normalize"):
         numbers = number_inputs.find(gm, inputs)
@@ -35,6 +35,7 @@ def compile_graph(
         generated = generate(
             graph,
             writer=options.writer,
+            edited=out.edited_forms(options.writer),
             fuse=options.fuse,
             eager_rounding=options.eager_rounding,
             reuse_memory=options.reuse_memory,
@@ -75,8 +76,8 @@ def normalize(
 def run_passes(graph: _C.Graph, out: dump.Folder) -> _C.Graph:
     from . import extensions
 
-    out.write("normalized", lambda: str(graph))
-    return extensions.run_passes(graph, lambda name, after: out.write(name, lambda: str(after)))
+    graph = out.write_graph("normalized", graph)
+    return extensions.run_passes(graph, out.write_graph)
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,12 @@
 #include "codegen/codegen.h"
 
+#include <algorithm>
 #include <chrono>
-#include <map>
 
 #include "codegen/loops/fuse.h"
 #include "codegen/mapping/map.h"
 #include "codegen/plan/assemble.h"
-#include "ops/op_table.h"
+#include "ops/out_target.h"
 #include "ops/passes/common_subexpression_elimination.h"
 #include "ops/passes/dead_code_elimination.h"
 
@@ -33,18 +33,6 @@ loops::FuseOptions fuse_options(const Options& options) {
   return {.fuse = options.fuse, .eager_rounding = options.eager_rounding};
 }
 
-// The op table's word on which ops write into memory given to them.
-const ir::Target* out_target(const ir::Target& target) {
-  const ops::OpInfo* info = ops::find(target);
-  if (info == nullptr || info->out_schema.empty()) return nullptr;
-  auto schema = ir::parse_schema(info->out_schema);
-  TRIPTYCH_CHECK(schema.ok(), "op table: out schema of " + target.name);
-  const std::string name = schema.value().qualified();
-  if (const ir::Target* known = ir::find_target(name); known != nullptr && known->schema)
-    return known;
-  return ir::intern_target(name, std::make_shared<const ir::Schema>(std::move(schema).value()));
-}
-
 std::vector<External> external_calls(const loops::LoopProgram& program) {
   std::vector<External> calls;
   for (const loops::Item& item : program.items) {
@@ -65,20 +53,16 @@ Result<ir::Graph> simplified(ir::Graph graph, const Options& options) {
   return graph;
 }
 
-}  // namespace
-
-Result<Generated> generate(const ir::Graph& graph, const Target& target, const Options& options) {
+// The stage behind lowering, as a table of contents.
+Result<Generated> generate_from(loops::LoopProgram loops, Form form, const Target& target,
+                                const Options& options, Stopwatch watch) {
   Generated result;
-  Stopwatch watch;
-  TRIPTYCH_TRY(ir::Graph simple, simplified(graph, options));
-  watch.lap("simplify");
-  TRIPTYCH_TRY(loops::LoopProgram loops, loops::lower(std::move(simple), options.lower));
-  watch.lap("lower");
-  TRIPTYCH_TRY(loops, loops::fuse(std::move(loops), target.traits, fuse_options(options)));
+  TRIPTYCH_TRY(loops, advance(std::move(loops), form, Form::kFused, target, options));
   watch.lap("fuse");
-  TRIPTYCH_TRY(loops, mapping::map_to_machine(std::move(loops), target.traits));
+  TRIPTYCH_TRY(loops, advance(std::move(loops), std::max(form, Form::kFused), Form::kMapped, target,
+                              options));
   watch.lap("map");
-  TRIPTYCH_TRY(result.program, plan::assemble(loops, {options.reuse_memory, out_target}));
+  TRIPTYCH_TRY(result.program, plan::assemble(loops, {options.reuse_memory, ops::out_target}));
   watch.lap("plan");
   TRIPTYCH_TRY(result.module, target.writer->write(result.program.kernels, target.traits));
   watch.lap("write");
@@ -87,14 +71,45 @@ Result<Generated> generate(const ir::Graph& graph, const Target& target, const O
   return result;
 }
 
+}  // namespace
+
+Result<Generated> generate(const ir::Graph& graph, const Target& target, const Options& options) {
+  Stopwatch watch;
+  TRIPTYCH_TRY(ir::Graph simple, simplified(graph, options));
+  watch.lap("simplify");
+  TRIPTYCH_TRY(loops::LoopProgram loops, loops::lower(std::move(simple), options.lower));
+  watch.lap("lower");
+  return generate_from(std::move(loops), Form::kLowered, target, options, std::move(watch));
+}
+
+Result<Generated> generate_from(loops::LoopProgram program, Form form, const Target& target,
+                                const Options& options) {
+  return generate_from(std::move(program), form, target, options, Stopwatch());
+}
+
+Result<Generated> generate_from(plan::Program program, const Target& target) {
+  Generated result;
+  result.program = std::move(program);
+  TRIPTYCH_TRY(result.module, target.writer->write(result.program.kernels, target.traits));
+  return result;
+}
+
 Result<loops::LoopProgram> intermediate_form(const ir::Graph& graph, Form form,
                                              const Target& target, const Options& options) {
   TRIPTYCH_TRY(ir::Graph simple, simplified(graph, options));
   TRIPTYCH_TRY(loops::LoopProgram loops, loops::lower(std::move(simple), options.lower));
-  if (form == Form::kLowered) return loops;
-  TRIPTYCH_TRY(loops, loops::fuse(std::move(loops), target.traits, fuse_options(options)));
-  if (form == Form::kFused) return loops;
-  return mapping::map_to_machine(std::move(loops), target.traits);
+  return advance(std::move(loops), Form::kLowered, form, target, options);
+}
+
+Result<loops::LoopProgram> advance(loops::LoopProgram program, Form from, Form to,
+                                   const Target& target, const Options& options) {
+  if (from < Form::kFused && to >= Form::kFused) {
+    TRIPTYCH_TRY(program, loops::fuse(std::move(program), target.traits, fuse_options(options)));
+  }
+  if (from < Form::kMapped && to >= Form::kMapped) {
+    TRIPTYCH_TRY(program, mapping::map_to_machine(std::move(program), target.traits));
+  }
+  return program;
 }
 
 }  // namespace triptych::codegen

@@ -49,10 +49,17 @@ struct Generated {
 Result<Generated> generate(const ir::Graph& graph, const Target& target,
                            const Options& options = {});
 
-// The intermediate forms, made anew: one kernel per op; fused, knowing no device; on the target's
-// machine.
+// The intermediate forms: one kernel per op; fused, knowing no device; on the target's machine.
 enum class Form : std::uint8_t { kLowered, kFused, kMapped };
+// Made anew.
 Result<loops::LoopProgram> intermediate_form(const ir::Graph& graph, Form form,
                                              const Target& target, const Options& options = {});
+
+// The same from a form on, one that was edited for example.
+Result<loops::LoopProgram> advance(loops::LoopProgram program, Form from, Form to,
+                                   const Target& target, const Options& options = {});
+Result<Generated> generate_from(loops::LoopProgram program, Form form, const Target& target,
+                                const Options& options = {});
+Result<Generated> generate_from(plan::Program program, const Target& target);
 
 }  // namespace triptych::codegen

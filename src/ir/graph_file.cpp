@@ -85,13 +85,15 @@ Status save_graph(const Graph& graph, const std::string& path) {
   return write_atomically(path, print(graph));
 }
 
+Result<ConstantBytes> read_constants(const std::string& path) {
+  if (!std::filesystem::exists(path + ".bin")) return ConstantBytes();
+  TRIPTYCH_TRY(const std::string sidecar, read_text(path + ".bin"));
+  return parse_sidecar(sidecar);
+}
+
 Result<Graph> load_graph(const std::string& path, const TargetResolver& resolve) {
   TRIPTYCH_TRY(const std::string text, read_text(path));
-  ConstantBytes constants;
-  if (std::filesystem::exists(path + ".bin")) {
-    TRIPTYCH_TRY(const std::string sidecar, read_text(path + ".bin"));
-    TRIPTYCH_TRY(constants, parse_sidecar(sidecar));
-  }
+  TRIPTYCH_TRY(const ConstantBytes constants, read_constants(path));
   TRIPTYCH_TRY(Graph graph, parse_graph(text, constants, resolve));
   for (const Constant& constant : graph.constants()) {
     if (constant.bytes == nullptr)

@@ -12,6 +12,8 @@ namespace triptych::ir {
 Status save_graph(const Graph& graph, const std::string& path);
 // The constants' bytes must be there.
 Result<Graph> load_graph(const std::string& path, const TargetResolver& resolve = nullptr);
+// What the sidecar of PATH holds; nothing when there is none.
+Result<ConstantBytes> read_constants(const std::string& path);
 Result<std::string> read_text(const std::string& path);
 
 }  // namespace triptych::ir

@@ -2,7 +2,7 @@
 
 #include "ir/graph_text.h"
 #include "ir/literal_text.h"
-#include "ir/sym_text.h"
+#include "ir/symbol_text.h"
 #include "ir/type_text.h"
 
 namespace triptych::ir {
@@ -77,46 +77,14 @@ class Parser {
     return Unit{};
   }
 
-  Result<std::int64_t> bound() {
-    if (scanner_.accept("-inf")) return SymRange::kNegativeInfinity;
-    if (scanner_.accept("inf")) return SymRange::kPositiveInfinity;
-    return scanner_.integer();
-  }
-
   Status symbol() {
-    SymbolInfo info;
-    const std::string_view name = scanner_.word();
-    if (name.empty()) return scanner_.error("the symbol's name");
-    info.name = Symbol(name);
-    TRIPTYCH_TRY([[maybe_unused]] const Unit in, scanner_.expect("in"));
-    TRIPTYCH_TRY([[maybe_unused]] const Unit opened, scanner_.expect("["));
-    TRIPTYCH_TRY(info.low, bound());
-    TRIPTYCH_TRY([[maybe_unused]] const Unit comma, scanner_.expect(","));
-    TRIPTYCH_TRY(info.high, bound());
-    TRIPTYCH_TRY([[maybe_unused]] const Unit closed, scanner_.expect("]"));
-    TRIPTYCH_TRY([[maybe_unused]] const Unit hint, scanner_.expect("hint"));
-    TRIPTYCH_TRY(info.hint, scanner_.integer());
+    TRIPTYCH_TRY(const SymbolInfo info, parse_symbol_info(scanner_));
     graph_.symbols().push_back(info);
     return Unit{};
   }
 
   Status guard() {
-    using Kind = SymGuard::Kind;
-    static constexpr std::array<std::pair<std::string_view, Kind>, 4> kOperators{
-        {{"==", Kind::kEq}, {"!=", Kind::kNe}, {"<=", Kind::kLe}, {"<", Kind::kLt}}};
-    SymGuard guard;
-    TRIPTYCH_TRY(guard.left, parse_sym_expr(scanner_));
-    bool found = false;
-    for (const auto& [text, kind] : kOperators) {
-      if (found || !scanner_.accept(text)) continue;
-      guard.kind = kind;
-      found = true;
-    }
-    if (!found) return scanner_.error("'==', '!=', '<' or '<='");
-    TRIPTYCH_TRY(guard.right, parse_sym_expr(scanner_));
-    if (scanner_.accept("because")) {
-      TRIPTYCH_TRY(guard.reason, scanner_.quoted());
-    }
+    TRIPTYCH_TRY(SymGuard guard, parse_guard(scanner_));
     graph_.guards().push_back(std::move(guard));
     return Unit{};
   }

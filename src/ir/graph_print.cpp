@@ -3,7 +3,7 @@
 #include <set>
 
 #include "ir/literal_text.h"
-#include "ir/sym_text.h"
+#include "ir/symbol_text.h"
 #include "ir/type_text.h"
 
 namespace triptych::ir {
@@ -21,20 +21,6 @@ std::string_view input_kind(Input::Kind kind) {
       return "constant";
   }
   TRIPTYCH_UNREACHABLE("an input kind");
-}
-
-std::string_view guard_operator(SymGuard::Kind kind) {
-  switch (kind) {
-    case SymGuard::Kind::kEq:
-      return " == ";
-    case SymGuard::Kind::kNe:
-      return " != ";
-    case SymGuard::Kind::kLt:
-      return " < ";
-    case SymGuard::Kind::kLe:
-      return " <= ";
-  }
-  TRIPTYCH_UNREACHABLE("a guard kind");
 }
 
 class Printer {
@@ -69,15 +55,13 @@ class Printer {
 
   void signature() {
     for (const SymbolInfo& symbol : graph_.symbols()) {
-      out_ += "  symbol " + symbol.name.str() + " in [" + bound(symbol.low) + ", " +
-              bound(symbol.high) + "] hint " + std::to_string(symbol.hint) + "\n";
+      out_ += "  symbol ";
+      append_symbol_info(symbol, out_);
+      out_ += '\n';
     }
     for (const SymGuard& guard : graph_.guards()) {
       out_ += "  guard ";
-      append_sym_expr(guard.left, out_);
-      out_ += guard_operator(guard.kind);
-      append_sym_expr(guard.right, out_);
-      if (!guard.reason.empty()) out_ += " because " + quote(guard.reason);
+      append_guard(guard, out_);
       out_ += '\n';
     }
     for (const Input& input : graph_.inputs()) {
@@ -90,12 +74,6 @@ class Printer {
       typed_value(constant.value);
       out_ += " = constant(" + quote(constant.name) + ")\n";
     }
-  }
-
-  static std::string bound(std::int64_t value) {
-    if (value == SymRange::kNegativeInfinity) return "-inf";
-    if (value == SymRange::kPositiveInfinity) return "inf";
-    return std::to_string(value);
   }
 
   void value_name(ValueId id) { (out_ += '%') += graph_.value(id).name; }

@@ -1,4 +1,4 @@
-// Tensor constants of graphs.
+// Tensor constants of graphs and programs: from their bytes, or the tensor that tracing met.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -7,7 +7,11 @@
 
 namespace triptych::runtime {
 
-// The tensor of a constant: the one that its handle holds, else a new one over its bytes.
+// Of the type's strides and offset, whatever memory stands between the elements. Raises when the
+// constant has neither bytes nor a tensor.
 at::Tensor constant_tensor(const ir::Constant& constant, const ir::TensorType& type);
+
+// Puts the bytes at hand of constants that are kept as tensors alone.
+void add_constant_bytes(std::vector<ir::Constant>& constants);
 
 }  // namespace triptych::runtime

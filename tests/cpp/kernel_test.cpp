@@ -12,6 +12,7 @@
 #include "codegen/loops/scalar_eval.h"
 #include "codegen/loops/special_functions.h"
 #include "codegen/mapping/launch_info.h"
+#include "round_trip.h"
 
 using namespace triptych;         // NOLINT: test file
 using namespace triptych::loops;  // NOLINT
@@ -96,7 +97,7 @@ TEST_CASE("printing and parsing are inverse") {
        }) {
     const Kernel kernel = parsed(text);
     CHECK(print(kernel) == text);
-    CHECK(print(parsed(print(kernel))) == text);
+    CHECK(testing::round_trip_complaint(kernel) == "");
   }
 }
 

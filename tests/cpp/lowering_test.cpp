@@ -14,6 +14,7 @@
 #include "codegen/loops/lowerings/lowering.h"
 #include "golden.h"
 #include "ops/op_table.h"
+#include "round_trip.h"
 
 namespace triptych::loops {
 namespace {
@@ -26,15 +27,9 @@ LoopProgram lowered(std::string_view text, const LowerOptions& options = {}) {
   REQUIRE_MESSAGE(graph.ok(), (graph.ok() ? "" : graph.error().describe()));
   Result<LoopProgram> program = lower(std::move(graph).value(), options);
   REQUIRE(program.ok());
-  for (const Item& item : program.value().items) {
-    const auto* kernel = std::get_if<KernelItem>(&item);
-    if (kernel == nullptr) continue;
-    for (const Error& error : verify_kernel(kernel->kernel))
-      FAIL_CHECK(error.message << "\n" << print(kernel->kernel));
-    const Result<Kernel> parsed = parse_kernel(print(kernel->kernel));
-    REQUIRE(parsed.ok());
-    CHECK(print(parsed.value()) == print(kernel->kernel));
-  }
+  for (const Error& error : verify(program.value()))
+    FAIL_CHECK(error.message << "\n" << print(program.value()));
+  CHECK(testing::round_trip_complaint(program.value()) == "");
   return std::move(program).value();
 }
 
@@ -117,7 +112,8 @@ TEST_CASE("golden kernels") {
                            "symbolic", "external"}) {
     CAPTURE(name);
     const std::string path = std::string("lowering/") + name;
-    testing::check_golden(path + ".kernels", print(lowered(testing::read_golden(path + ".graph"))));
+    testing::check_golden(path + ".kernels",
+                          print_items(lowered(testing::read_golden(path + ".graph"))));
   }
 }
 

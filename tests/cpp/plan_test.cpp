@@ -8,9 +8,11 @@
 #include "codegen/plan/assemble.h"
 #include "codegen/plan/in_place.h"
 #include "codegen/plan/memory_plan.h"
+#include "codegen/plan/program_text.h"
 #include "codegen/plan/sym_program.h"
 #include "golden.h"
 #include "ops/op_table.h"
+#include "round_trip.h"
 
 namespace triptych {
 namespace {
@@ -159,11 +161,16 @@ plan::Program assembled(const char* text) {
   REQUIRE_MESSAGE(loops.ok(), loops.error().describe());
   auto program = plan::assemble(loops.value());
   REQUIRE_MESSAGE(program.ok(), program.error().describe());
+  CHECK(plan::verify(program.value()).empty());
+  const ir::ConstantBytes constants = testing::bytes_of(program.value().constants);
+  const auto parse = [&](const std::string& text) { return plan::parse_program(text, constants); };
+  CHECK(testing::round_trip_complaint(program.value(), parse) == "");
   return std::move(program).value();
 }
 
 TEST_CASE("program: kernels in place between an input and an output") {
-  testing::check_golden("plan/in_place_chain.txt", plan::print(assembled(R"(graph chain normalized {
+  testing::check_golden("plan/in_place_chain.txt",
+                        plan::print_steps(assembled(R"(graph chain normalized {
   %x: f32[4, 8] = input.user("x")
   %a: f32[4, 8] = aten.neg.default(%x)
   %b: f32[4, 8] = aten.exp.default(%a)
@@ -174,7 +181,7 @@ TEST_CASE("program: kernels in place between an input and an output") {
 
 TEST_CASE("program: external results are freed, views cost nothing, a view of an input is copied") {
   testing::check_golden("plan/external_and_views.txt",
-                        plan::print(assembled(R"(graph views normalized {
+                        plan::print_steps(assembled(R"(graph views normalized {
   %x: f32[4, 8] = input.user("x")
   %w: f32[6, 8] = input.parameter("w")
   %t: f32[8, 6] strides=[1, 8] = aten.permute.default(%w, [1, 0])
@@ -187,7 +194,8 @@ TEST_CASE("program: external results are freed, views cost nothing, a view of an
 }
 
 TEST_CASE("program: symbolic sizes are formulas") {
-  testing::check_golden("plan/symbolic.txt", plan::print(assembled(R"(graph symbolic normalized {
+  testing::check_golden("plan/symbolic.txt",
+                        plan::print_steps(assembled(R"(graph symbolic normalized {
   symbol s0 in [2, inf] hint 5
   %x: f32[s0, 8] = input.user("x")
   %a: f32[s0, 8] = aten.neg.default(%x)
@@ -197,6 +205,116 @@ TEST_CASE("program: symbolic sizes are formulas") {
   output %b
   output literal s0
 })")));
+}
+
+constexpr const char* kEveryPart =
+    R"(kernel k0_neg[s0](in %x: f32[8*s0], out %a: f32[8*s0]) from (neg) {
+  for i0 in 8*s0 parallel vector(8) {
+    v0 = load %x[i0]
+    v1 = neg v0
+    store %a[i0], v1
+  }
+}
+
+program {
+  symbol s0 in [2, inf] hint 5
+  symbol s1 in [-inf, 64] hint 3
+  guard s0 <= 128 because "the \"mask\""
+  guard s0 != s1
+  op program_text_test::step(Tensor x, float by, *, str how="up") -> Tensor
+  input    %x: f32[s0, 8] = user("x")
+  input    %w: bf16[4] device="cuda:1" requires_grad = parameter("layer.w")
+  scalar   %n: int(s1) = user("n")
+  constant %c: f32[2] = "c"
+  arena    %a: f32[s0, 8] at 64, 32*s0 bytes
+  view     %t: f32[8, s0] strides=[1, 8] offset=3 of %a
+  external %m: f32[s0, s0]
+  arena    %o: f32[s0, s0] at 0, 4*s0*s0 bytes
+  output   %y: f32[s0, 8]
+  scalar   %k: int(2*s0 + 1)
+  arena 64*floordiv(s0 + 1, 2) bytes (128*s0 without reuse)
+  symbol s0 = size 0 of %x
+  symbol s1 = value of %n
+
+  launch k0_neg(%x, %a; s0)
+  %m = program_text_test.step.default(%a, nan, "up")
+  %o = aten.mm.out(%a, %t) for aten.mm.default
+  launch k0_neg(%o, %y; s0)
+  call program_text_test.step.default(%y, -inf, "down")
+  free %m
+  copy %a to %x
+  set metadata of %x as f32[8, s0] strides=[1, 8]
+  return %y, copy of %c, input %x, view of input %x as f32[8], view of output 0 as f32[24], same as output 0, literal 2*s0, literal None, hidden %o
+}
+)";
+
+TEST_CASE("program text: every part prints as it is read") {
+  const auto program = plan::parse_program(kEveryPart);
+  REQUIRE_MESSAGE(program.ok(), program.error().describe());
+  CHECK(plan::print(program.value()) == kEveryPart);
+  CHECK(testing::round_trip_complaint(program.value(), [](const std::string& text) {
+          return plan::parse_program(text);
+        }) == "");
+  CHECK(program.value().inputs.size() == 3);
+  CHECK(program.value().outputs.back().hidden);
+}
+
+TEST_CASE("program text: equality sees every difference") {
+  const plan::Program program = plan::parse_program(kEveryPart).value();
+  for (const auto& [from, to] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"at 64, 32*s0", "at 128, 32*s0"},
+           {"offset=3", "offset=4"},
+           {"nan", "0.0"},
+           {"-inf, \"down\"", "inf, \"down\""},
+           {"copy of %c", "%c"},
+           {"hidden %o", "%o"},
+           {"as f32[24]", "as f32[23]"},
+           {"hint 3", "hint 4"},
+           {"s0 != s1", "s0 == s1"},
+           {"parameter(", "buffer("},
+           {"from (neg)", "from (minus)"},
+           {"v1 = neg v0", "v1 = abs v0"},
+           {"parallel vector(8)", "parallel vector(16)"},
+           {"aten.mm.out(%a, %t) for aten.mm.default", "aten.mm.default(%a, %t)"},
+           {"(128*s0 without", "(64*s0 without"},
+           {"same as output 0", "same as output 1"},
+           {"free %m", "free %o"},
+           {"size 0 of %x", "stride 0 of %x"}}) {
+    std::string text = kEveryPart;
+    const std::size_t at = text.find(from);
+    REQUIRE(at != std::string::npos);
+    text.replace(at, std::string(from).size(), to);
+    const auto other = plan::parse_program(text);
+    REQUIRE_MESSAGE(other.ok(), other.error().describe());
+    INFO(to);
+    CHECK_FALSE(plan::equal(program, other.value()));
+    CHECK(plan::print(other.value()) == text);
+  }
+}
+
+TEST_CASE("program text: mistakes are refused with their line") {
+  const auto error = [](std::string from, const std::string& to) {
+    std::string text = kEveryPart;
+    text.replace(text.find(from), from.size(), to);
+    const auto program = plan::parse_program(text);
+    return program.ok() ? std::string("accepted") : program.error().describe();
+  };
+  CHECK(error("launch k0_neg(%x", "launch k1_neg(%x").find("line 29") != std::string::npos);
+  CHECK(error("launch k0_neg(%x", "launch k0_neg(%z").find("a declared slot") != std::string::npos);
+  CHECK(error("aten.mm.out(", "aten.bmm.out(").find("the out form of") != std::string::npos);
+  CHECK(error("scalar   %n", "arena   %n").find("line 17") != std::string::npos);
+  CHECK(error("copy %a to %x", "copy %a to %a").find("an input") != std::string::npos);
+  CHECK(plan::parse_program("kernel k() {}\n").error().message == "found no 'program { ... }'");
+}
+
+TEST_CASE("program verifier: what a step reads is there") {
+  std::string text = kEveryPart;
+  CHECK(plan::verify(plan::parse_program(text).value()).empty());
+  const std::string launch = "  launch k0_neg(%x, %a; s0)\n";
+  text.erase(text.find(launch), launch.size());
+  const auto errors = plan::verify(plan::parse_program(text).value());
+  REQUIRE(!errors.empty());
+  CHECK(errors[0].message == "program_text_test.step.default reads %a, which holds nothing there");
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ class Maker {
     for (int i = 0; i < options_.ops; ++i) add_op();
     g_.output(values_.back());
     for (std::size_t i = 0; i + 1 < values_.size(); ++i) {
-      if (pick(6) == 0) g_.output(values_[i]);
+      if (pick(6) == 0 && g_.graph.value(values_[i]).producer.valid()) g_.output(values_[i]);
     }
     return std::move(g_);
   }

@@ -6,6 +6,7 @@
 #include "codegen/loops/interpreter.h"
 #include "codegen/loops/scalar_eval.h"
 #include "ops/op_table.h"
+#include "round_trip.h"
 
 namespace triptych::testing {
 namespace {
@@ -400,17 +401,9 @@ std::size_t count_kernels(const loops::LoopProgram& program) {
 }
 
 std::string verify_all(const loops::LoopProgram& program) {
-  for (const loops::Item& item : program.items) {
-    const auto* kernel = std::get_if<loops::KernelItem>(&item);
-    if (kernel == nullptr) continue;
-    const auto errors = loops::verify_kernel(kernel->kernel);
-    if (!errors.empty()) return errors[0].describe() + "\n" + print(kernel->kernel);
-    const std::string text = print(kernel->kernel);
-    const auto parsed = loops::parse_kernel(text);
-    if (!parsed.ok()) return parsed.error().describe() + "\n" + text;
-    if (print(parsed.value()) != text) return "does not round-trip\n" + text;
-  }
-  return {};
+  const auto errors = loops::verify(program);
+  if (!errors.empty()) return errors[0].describe() + "\n" + print(program);
+  return round_trip_complaint(program);
 }
 
 std::string print_kernels(const loops::LoopProgram& program) {

@@ -67,7 +67,7 @@ std::vector<double> read_value(const loops::LoopProgram& program, const Memory& 
                                ValueId value);
 
 std::size_t count_kernels(const loops::LoopProgram& program);
-// Every kernel verified; the first complaint or an empty string.
+// Verified, and its text round-trips: the first complaint or an empty string.
 std::string verify_all(const loops::LoopProgram& program);
 std::string print_kernels(const loops::LoopProgram& program);
 

@@ -50,6 +50,27 @@ TEST_CASE("kernels print and parse") {
   CHECK(run("kernel_printed.txt").output == once.output);
 }
 
+TEST_CASE("a graph becomes loops, kernels of a machine, a program; each is read back") {
+  std::string passes = "lower";
+  for (const auto& [pass, file] :
+       std::initializer_list<std::pair<const char*, const char*>>{{"lower", "lowered.txt"},
+                                                                  {"fuse", "fused.txt"},
+                                                                  {"map", "mapped.txt"},
+                                                                  {"plan", "program.txt"}}) {
+    if (std::string(pass) != "lower") passes += std::string(",") + pass;
+    const Ran whole = run("--verify --pass " + passes + " model.txt");
+    CHECK(whole.status == 0);
+    triptych::testing::check_golden(std::string("triptych_opt/") + file, whole.output);
+    const Ran again = run(std::string("--verify ") + file);
+    CHECK(again.status == 0);
+    CHECK(again.output == whole.output);
+  }
+  // One step at a time, through the text of each.
+  CHECK(run("--pass fuse lowered.txt").output == run("fused.txt").output);
+  CHECK(run("--pass map fused.txt").output == run("mapped.txt").output);
+  CHECK(run("--pass plan mapped.txt").output == run("program.txt").output);
+}
+
 TEST_CASE("violations are all reported") {
   const Ran ran = run("--verify broken.txt");
   CHECK(ran.status == 1);
@@ -62,7 +83,8 @@ TEST_CASE("mistakes on the command line") {
   CHECK(run("--list").output.find("dead_code_elimination: ") != std::string::npos);
   CHECK(run("--pass nothing graph.txt").output ==
         "triptych-opt: no pass is called 'nothing'; see --list [opt.pass]\n");
-  CHECK(run("--pass dead_code_elimination kernel.txt").status == 1);
+  CHECK(run("--pass dead_code_elimination kernel.txt").output ==
+        "triptych-opt: dead_code_elimination: found kernels, expected a graph [opt.pass]\n");
   CHECK(run("no_such_file.txt").output ==
         "triptych-opt: no_such_file.txt: cannot be read [graph.file]\n");
 }

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import triptych
-from triptych import reproducer
+from triptych import _C, reproducer
 from triptych.options import resolve
 
 
@@ -81,6 +81,51 @@ def test_dump_folder_holds_every_stage(tmp_path: Path) -> None:
     assert __file__ in (folder / "01_captured.txt").read_text()
     assert "aten.mm" in (folder / "02_normalized.txt").read_text()
     assert "define" in (folder / "06_kernels.ll").read_text()
+
+
+def test_dumped_files_parse(tmp_path: Path) -> None:
+    """Each file is a whole text: the command line reads it without the others."""
+    with torch.no_grad(), triptych.configure(dump=str(tmp_path)):
+        triptych.reset()
+        triptych.compile(lambda x: layers(x, INPUTS[1]) + torch.tensor([1.0, 2.0] * 8))(INPUTS[0])
+    folder = tmp_path / "graph_000"
+    assert triptych.Graph.load(str(folder / "02_normalized.txt")).verify() == []
+    assert (folder / "02_normalized.txt.bin").exists()
+    for name in ("03_lowered", "04_fused", "05_mapped"):
+        text = (folder / f"{name}.txt").read_text()
+        assert str(_C.LoopProgram.parse(text)) == text
+    text = (folder / "07_program.txt").read_text()
+    assert str(_C.Plan.parse(text)) == text
+
+
+def test_edited_files_are_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return (x * 2).exp()
+
+    dumped, edited = tmp_path / "dumped", tmp_path / "edited"
+    monkeypatch.setenv("TRIPTYCH_DUMP", str(dumped))
+    x = torch.randn(8)
+
+    def run() -> torch.Tensor:
+        triptych.reset()
+        with torch.no_grad():
+            return triptych.compile(function)(x)
+
+    torch.testing.assert_close(run(), (x * 2).exp())
+    monkeypatch.setenv("TRIPTYCH_OVERRIDE", str(edited))
+    for file, old, new, expected in (
+        ("02_normalized.txt", "exp", "sin", (x * 2).sin()),
+        ("04_fused.txt", "= exp", "= neg", (x * 2).neg()),
+        ("05_mapped.txt", "const 2.0", "const 3.0", (x * 3).exp()),
+        ("07_program.txt", "= exp", "= neg", (x * 2).neg()),
+    ):
+        (edited / "graph_000").mkdir(parents=True)
+        text = (dumped / "graph_000" / file).read_text()
+        (edited / "graph_000" / file).write_text(text.replace(old, new))
+        torch.testing.assert_close(run(), expected)
+        (edited / "graph_000" / file).unlink()
+        (edited / "graph_000").rmdir()
+        torch.testing.assert_close(run(), (x * 2).exp())  # dumps the unedited texts again
 
 
 def test_dumped_text_is_the_same_each_time(tmp_path: Path) -> None:

@@ -89,6 +89,58 @@ def test_every_form_is_shown() -> None:
     assert {"lower", "fuse", "map", "plan", "write", "compile"} <= set(program.milliseconds)
 
 
+def test_every_form_parses() -> None:
+    program = generate(graph_of(MIXED))
+    for name in ("lowered", "fused", "mapped"):
+        form = program.form(name)
+        assert _C.LoopProgram.parse(str(form)) == form
+        assert str(form).endswith(getattr(program, name))
+    assert _C.Plan.parse(str(program.plan)) == program.plan
+    assert str(program.plan).endswith(program.program)
+    assert str(program) == str(program.plan)
+
+
+def edited_once(text: str, old: str, new: str) -> str:
+    assert text.count(old) == 1, text
+    return text.replace(old, new)
+
+
+@pytest.mark.parametrize("name", ["lowered", "fused", "mapped", "program", "kernels"])
+def test_edited_form_is_taken(name: str) -> None:
+    """exp becomes its negation: in loops by another operation, in C++ by another sign."""
+    graph = graph_of(
+        """graph edit normalized {
+  %x: f32[40] = input.user("x")
+  %a: f32[40] = aten.neg.default(%x)
+  %b: f32[40] = aten.exp.default(%a)
+  output %b
+}
+"""
+    )
+    whole = generate(graph, writer="cpp")
+    texts = {"program": str(whole.plan), "kernels": whole.text}
+    text = texts[name] if name in texts else str(whole.form(name))
+    operation = "-" if name == "kernels" else "= neg v0"
+    if name == "kernels":
+        (line,) = [line for line in text.splitlines() if "-v0" in line]
+        text = text.replace(line, line.replace("-v0", "v0"))
+    else:
+        text = edited_once(text, operation, "= abs v0")
+    edited = generate(graph, writer="cpp", edited={name: text})
+    x = torch.rand(40)
+    torch.testing.assert_close(whole(x)[0], torch.exp(-x))
+    torch.testing.assert_close(edited(x)[0], torch.exp(x))
+    if name in ("lowered", "fused", "mapped"):
+        assert "abs" in edited.mapped
+
+
+def test_edited_form_that_does_not_parse() -> None:
+    with pytest.raises(triptych.errors.UserError, match="line 2"):
+        generate(graph_of(CHAIN), edited={"fused": "loop program\ngraph {"})
+    with pytest.raises(ValueError, match="did you mean 'fused'"):
+        generate(graph_of(CHAIN), edited={"fuse": ""})
+
+
 def test_without_fusion_and_without_reuse() -> None:
     x, y = torch.randn(33, 7), torch.randn(33, 7)
     program = generate(graph_of(CHAIN), options={"fuse": False}, reuse_memory=False)
@@ -125,7 +177,7 @@ def test_dtypes() -> None:
     text = """graph dtypes normalized {
   %x: bf16[40] = input.user("x")
   %a: bf16[40] = aten.exp.default(%x)
-  %b: f64[40] = aten._to_copy.default(%a, dtype=f64)
+  %b: f64[40] = aten._to_copy.default(%a, dtype=torch.float64)
   %c: bool[40] = aten.gt.Scalar(%x, 0)
   output %a
   output %b

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
+import models
+import triptych
 from triptych import _C, errors
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "graph_text"
@@ -112,6 +114,55 @@ def test_save_and_load(tmp_path: Path) -> None:
         _C.Graph.load(str(path))
 
 
+def strided_constants() -> list[torch.Tensor]:
+    numbers = torch.arange(24.0).reshape(4, 6)
+    return [
+        numbers,
+        numbers.t(),
+        numbers[1:, ::2],
+        torch.tensor([2.5]).expand(3, 4),
+        torch.tensor([float("nan"), float("inf"), -0.0, 1e-45]),
+        torch.tensor(3.0),
+        torch.empty(0, 4),
+        torch.arange(float(1 << 19)),  # too large to be kept as bytes while tracing
+    ]
+
+
+@pytest.mark.parametrize("number", range(len(strided_constants())))
+def test_constants_survive_a_file(tmp_path: Path, number: int) -> None:
+    """Values, and the strides that the graph says."""
+    constant = strided_constants()[number]
+    made = triptych.normalize(lambda x: constant * 1 + x.sum(), [torch.zeros(2)])
+    path = tmp_path / "graph.txt"
+    made.save(str(path))
+    loaded = _C.Graph.load(str(path))
+    assert loaded == made
+    x = torch.ones(2)
+    expected = constant * 1 + x.sum()
+    for (actual,) in (loaded.run(x), triptych.generate(loaded)(x)):
+        torch.testing.assert_close(actual, expected, equal_nan=True)
+        assert actual.stride() == expected.stride()
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama", "resnet"])
+def test_models_survive_a_file(tmp_path: Path, name: str) -> None:
+    case = models.build(name)
+    inputs = case.inputs(1, case.sizes[0])
+    with torch.no_grad():
+        made = triptych.normalize(case.model, inputs)
+    path = tmp_path / "graph.txt"
+    made.save(str(path))
+    loaded = triptych.Graph.load(str(path))
+    assert loaded == made
+    assert path.read_text() == str(made)
+    state = dict([*case.model.named_parameters(), *case.model.named_buffers()])
+    given = [*inputs, *(state[i.name] for i in loaded.inputs if i.kind != "user")]
+    with torch.no_grad():
+        actual = triptych.generate(loaded)(*given)[0]
+        expected = next(iter(case.model(*inputs).values()))
+    torch.testing.assert_close(actual, expected)
+
+
 def test_verify_names_the_violation() -> None:
     broken = _C.Graph.parse(TEXT.replace("output %x is input 0", "output %x"), CONSTANTS)
     assert broken.verify() == [
@@ -129,9 +180,3 @@ def test_errors() -> None:
         _C.register_op("test_graph::registered(Tensor x, int y) -> Tensor")
     with pytest.raises(errors.InternalError):
         int(_C.SymExpr.parse("s0"))
-
-
-def test_op_status_page() -> None:
-    page = _C.op_status()
-    assert "| `aten.add.Tensor` | core | lowered |" in page
-    assert "| `aten.mm.default` | core | external |" in page

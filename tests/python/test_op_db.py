@@ -163,3 +163,64 @@ def test_op(op: Any) -> None:
 def test_more_dtypes(op: Any) -> None:
     _, failures = run_op(op, MORE_DTYPES)
     assert not failures, "\n".join(failures)
+
+
+# Spread over the database; in groups, since each capture by Dynamo takes its time.
+COMPILED = [op for op in op_db if torch.float32 in op.supported_dtypes("cpu")][::2][:240]
+GROUPS = [COMPILED[at : at + 20] for at in range(0, len(COMPILED), 20)]
+ENOUGH = 17  # of each group: 204 in all; the others' samples are refused by eager or by Dynamo
+
+
+def test_two_hundred_samples_are_compiled() -> None:
+    assert len(GROUPS) * ENOUGH >= 200
+
+
+@pytest.mark.parametrize("group", range(len(GROUPS)))
+def test_through_torch_compile(group: int) -> None:
+    """The first sample of each op through `torch.compile`, Dynamo included."""
+    compiled = 0
+    failures: list[str] = []
+    for op in GROUPS[group]:
+        torch.manual_seed(0)
+        sample = next(iter(op.sample_inputs("cpu", torch.float32)))
+        try:
+            compiled += run_compiled(op, sample)
+        except Exception as error:
+            failures.append(f"{op.name}: {type(error).__name__}: {error}"[:1500])
+    assert not failures, "\n".join(failures)
+    assert compiled >= ENOUGH
+
+
+def run_compiled(op: Any, sample: Any) -> bool:
+    """Compares with eager; whether the sample was compared at all."""
+    leaves, spec = tree_flatten(((sample.input, *sample.args), sample.kwargs))
+    tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+    try:
+        eager_inputs = _clone(tensors)
+        expected = _eager(op, eager_inputs, leaves, spec)
+    except Exception:
+        return False
+    inputs = _clone(tensors)
+    supply = iter(inputs)
+    filled = [next(supply) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+    args, kwargs = tree_unflatten(filled, spec)
+    torch._dynamo.reset()
+    function = torch.compile(lambda *a, **k: op.op(*a, **k), backend="triptych")
+    torch.manual_seed(0)
+    with torch.no_grad(), unittest.mock.patch("torch.manual_seed"):
+        try:
+            actual = function(*args, **kwargs)
+        except torch._dynamo.exc.BackendCompilerFailed:
+            raise  # our own
+        except torch._dynamo.exc.TorchDynamoException:
+            return False
+    if _undefined_values(op):
+        return True
+
+    def reference() -> Any:
+        wide = _eager(op, widen(_clone(tensors)), _widen_dtypes(leaves), spec)
+        return tree_flatten(wide)[0]
+
+    check_equal(tree_flatten(actual)[0], tree_flatten(expected)[0], reference, label=op.name)
+    check_equal(inputs, eager_inputs, label=f"{op.name} inputs after the call")
+    return True

@@ -50,7 +50,12 @@ def test_shown_output_is_real(dumped: dict[str, str]) -> None:
     if os.environ.get("TRIPTYCH_BLESS"):
         text = README.read_text()
         for name, index in SHOWN.items():
-            text = text.replace(shown[index], dumped[name], 1)
+            whole = dumped[name]
+            text = text.replace(
+                shown[index],
+                whole[whole.find("\n}\n\n") + 4 :] if name == "04_fused.txt" else whole,
+                1,
+            )
         README.write_text(text)
         return
     for name, index in SHOWN.items():
@@ -58,7 +63,8 @@ def test_shown_output_is_real(dumped: dict[str, str]) -> None:
             lanes = re.findall(r"<\d+ x float>", shown[index])
             if not set(lanes) <= set(re.findall(r"<\d+ x float>", dumped[name])):
                 continue  # this machine's vectors have another width than the README's
-        assert shown[index] == dumped[name], f"{name}: rewrite it with ./dev bless"
+        # A loop program's file repeats the graph that stands above it.
+        assert dumped[name].endswith(shown[index]), f"{name}: rewrite it with ./dev bless"
 
 
 @pytest.mark.parametrize("command", [c for c in commands() if c.startswith("./dev ")])

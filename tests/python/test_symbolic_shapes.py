@@ -9,8 +9,9 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+import triptych
 from triptych import _C
-from triptych.normalize import compiling, default_decomposition
+from triptych.normalize import _identifier, compiling, default_decomposition
 
 Function = Callable[[torch.Tensor], Any]
 
@@ -160,3 +161,25 @@ def test_rows(name: str) -> None:
 def test_images(name: str) -> None:
     sizes = [(8, 12), (9, 7), (11, 11), (6, 10)]
     check(IMAGES[name], lambda a, b: torch.randn(2, 4, a, b), [(2, "s0"), (3, "s1")], sizes)
+
+
+def test_each_expression_has_a_name_of_its_own() -> None:
+    """Names of symbols parse as names, and two sizes of different expressions stay apart."""
+    expressions = ["s0", "s0 + s1", "s0 - s1", "s0*s1", "2*s0", "s0//2", "Max(s0, 4)", "(s0 + 1)*2"]
+    names = [_identifier(expression) for expression in expressions]
+    assert len(set(names)) == len(names)
+    for name in names:
+        assert str(_C.SymExpr.parse(f"{name} + 1")) == f"{name} + 1"
+
+
+def test_symbol_that_is_one_number_is_a_number() -> None:
+    """Dynamo finds that the inner size has to be 4, and keeps a symbol for it."""
+    weight = torch.randn(4, 3)
+    compiled = triptych.compile(lambda x: x @ weight)
+    triptych.reset()
+    with torch.no_grad():
+        with pytest.raises(Exception, match="(?i)dim|shape|multipl"):
+            compiled(torch.randn(2, 5))
+        for rows in (3, 6, 7):
+            x = torch.randn(rows, 4)
+            torch.testing.assert_close(compiled(x), x @ weight)

@@ -7,12 +7,13 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import house
+
 import build
 import environment
 from environment import ROOT, Environment, Failed, call, digest, jobs, prepare, say
 
 PYTHON_PATHS = ["python", "tests", "tools", "examples", "benchmarks", "src"]
-MAX_LINES = 800
 
 
 def tracked(*patterns: str) -> list[str]:
@@ -44,7 +45,9 @@ def lint(tidy: bool) -> None:
     env = environment.default()
     prepare(env)
     steps = {
-        "file sizes": lambda: file_sizes(),
+        "sizes of files and functions": lambda: house.check_sizes(
+            cpp_files(), tracked("*.py", "dev")
+        ),
         "clang-format": lambda: call(
             ["clang-format", "--dry-run", "-Werror", *cpp_files()], env=env.variables()
         ),
@@ -67,16 +70,6 @@ def lint(tidy: bool) -> None:
     if failed:
         raise Failed(f"lint: {', '.join(failed)} failed")
     say(f"lint: {len(steps)} checks passed")
-
-
-def file_sizes() -> None:
-    long = [name for name in cpp_files() + tracked("*.py", "dev") if lines(name) > MAX_LINES]
-    if long:
-        raise Failed(f"over {MAX_LINES} lines: {', '.join(long)}")
-
-
-def lines(name: str) -> int:
-    return (ROOT / name).read_text().count("\n")
 
 
 def clang_tidy(env: Environment) -> None:

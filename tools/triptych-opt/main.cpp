@@ -3,13 +3,13 @@
 #include <string>
 
 #include "passes.h"
-#include "text_file.h"
 
 namespace {
 
 constexpr std::string_view kUsage =
     "usage: triptych-opt [--pass NAME[,NAME...]] [--verify] FILE | --list\n"
-    "  FILE       a graph or kernels in text form; \"-\" reads standard input\n"
+    "  FILE       a graph, kernels, a loop program or a program in text form; \"-\" is standard "
+    "input\n"
     "  --pass     passes to run, in order\n"
     "  --verify   check the contract before and after each pass\n"
     "  --list     print the passes\n";
@@ -75,14 +75,11 @@ int main(int argc, char** argv) {
   if (!contents.ok()) return fail(contents.error());
   if (arguments.verify && !verified(contents.value(), "as read")) return 1;
   for (const std::string& name : arguments.passes) {
-    const opt::GraphPass* pass = registry.find(name);
-    auto* graph = std::get_if<ir::Graph>(&contents.value());
+    const opt::Pass* pass = registry.find(name);
     if (pass == nullptr)
       return fail(user_error("opt.pass", "no pass is called '" + name + "'; see --list"));
-    if (graph == nullptr)
-      return fail(user_error("opt.pass", name + " runs on graphs, found kernels"));
-    const Status status = pass->run(*graph);
-    if (!status.ok()) return fail(status.error());
+    contents = pass->run(std::move(contents).value());
+    if (!contents.ok()) return fail(contents.error());
     if (arguments.verify && !verified(contents.value(), "after " + name)) return 1;
   }
   std::cout << opt::print(contents.value());

@@ -81,6 +81,29 @@ double float_max(double a, double b) {
   return std::isnan(a) || std::isnan(b) ? kNan : std::fmax(a, b);
 }
 
+struct UnaryFunction {
+  ScalarOp op;
+  double (*function)(double);
+};
+const UnaryFunction kUnaryFunctions[] = {
+    {ScalarOp::kAbs, std::fabs},        {ScalarOp::kFloor, std::floor},
+    {ScalarOp::kCeil, std::ceil},       {ScalarOp::kTrunc, std::trunc},
+    {ScalarOp::kRound, std::nearbyint}, {ScalarOp::kSqrt, std::sqrt},
+    {ScalarOp::kExp, std::exp},         {ScalarOp::kExp2, std::exp2},
+    {ScalarOp::kExpm1, std::expm1},     {ScalarOp::kLog, std::log},
+    {ScalarOp::kLog2, std::log2},       {ScalarOp::kLog10, std::log10},
+    {ScalarOp::kLog1p, std::log1p},     {ScalarOp::kSin, std::sin},
+    {ScalarOp::kCos, std::cos},         {ScalarOp::kTan, std::tan},
+    {ScalarOp::kAsin, std::asin},       {ScalarOp::kAcos, std::acos},
+    {ScalarOp::kAtan, std::atan},       {ScalarOp::kSinh, std::sinh},
+    {ScalarOp::kCosh, std::cosh},       {ScalarOp::kTanh, std::tanh},
+    {ScalarOp::kAsinh, std::asinh},     {ScalarOp::kAcosh, std::acosh},
+    {ScalarOp::kAtanh, std::atanh},     {ScalarOp::kErf, std::erf},
+    {ScalarOp::kErfc, std::erfc},       {ScalarOp::kErfinv, erfinv},
+    {ScalarOp::kLgamma, std::lgamma},   {ScalarOp::kDigamma, digamma},
+    {ScalarOp::kI0, bessel_i0},
+};
+
 double evaluate_float(ScalarOp op, DType dtype, double a, double b, double c) {
   switch (op) {
     case ScalarOp::kAdd:
@@ -103,8 +126,6 @@ double evaluate_float(ScalarOp op, DType dtype, double a, double b, double c) {
       return std::pow(a, b);
     case ScalarOp::kNeg:
       return -a;
-    case ScalarOp::kAbs:
-      return std::fabs(a);
     case ScalarOp::kSign:
       return static_cast<double>(a > 0) - static_cast<double>(a < 0);
     case ScalarOp::kReciprocal:
@@ -121,70 +142,12 @@ double evaluate_float(ScalarOp op, DType dtype, double a, double b, double c) {
       return std::fmin(a, b);
     case ScalarOp::kFmax:
       return std::fmax(a, b);
-    case ScalarOp::kFloor:
-      return std::floor(a);
-    case ScalarOp::kCeil:
-      return std::ceil(a);
-    case ScalarOp::kTrunc:
-      return std::trunc(a);
-    case ScalarOp::kRound:
-      return std::nearbyint(a);
-    case ScalarOp::kSqrt:
-      return std::sqrt(a);
     case ScalarOp::kRsqrt:
       return 1 / round_to(std::sqrt(a), dtype);
-    case ScalarOp::kExp:
-      return std::exp(a);
-    case ScalarOp::kExp2:
-      return std::exp2(a);
-    case ScalarOp::kExpm1:
-      return std::expm1(a);
-    case ScalarOp::kLog:
-      return std::log(a);
-    case ScalarOp::kLog2:
-      return std::log2(a);
-    case ScalarOp::kLog10:
-      return std::log10(a);
-    case ScalarOp::kLog1p:
-      return std::log1p(a);
-    case ScalarOp::kSin:
-      return std::sin(a);
-    case ScalarOp::kCos:
-      return std::cos(a);
-    case ScalarOp::kTan:
-      return std::tan(a);
-    case ScalarOp::kAsin:
-      return std::asin(a);
-    case ScalarOp::kAcos:
-      return std::acos(a);
-    case ScalarOp::kAtan:
-      return std::atan(a);
-    case ScalarOp::kSinh:
-      return std::sinh(a);
-    case ScalarOp::kCosh:
-      return std::cosh(a);
-    case ScalarOp::kTanh:
-      return std::tanh(a);
-    case ScalarOp::kAsinh:
-      return std::asinh(a);
-    case ScalarOp::kAcosh:
-      return std::acosh(a);
-    case ScalarOp::kAtanh:
-      return std::atanh(a);
     case ScalarOp::kAtan2:
       return std::atan2(a, b);
     case ScalarOp::kHypot:
       return std::hypot(a, b);
-    case ScalarOp::kErf:
-      return std::erf(a);
-    case ScalarOp::kErfc:
-      return std::erfc(a);
-    case ScalarOp::kErfinv:
-      return erfinv(a);
-    case ScalarOp::kLgamma:
-      return std::lgamma(a);
-    case ScalarOp::kDigamma:
-      return digamma(a);
     case ScalarOp::kSigmoid:
       return 1 / (1 + std::exp(-a));
     case ScalarOp::kNextafter:
@@ -192,9 +155,10 @@ double evaluate_float(ScalarOp op, DType dtype, double a, double b, double c) {
                                   : std::nextafter(a, b);
     case ScalarOp::kCopysign:
       return std::copysign(a, b);
-    case ScalarOp::kI0:
-      return bessel_i0(a);
     default:
+      for (const UnaryFunction& entry : kUnaryFunctions) {
+        if (entry.op == op) return entry.function(a);
+      }
       TRIPTYCH_UNREACHABLE(std::string(info(op).name) + " of floats");
   }
 }

@@ -230,6 +230,12 @@ std::string floor_divide(Ops& ops, const mapping::Traits& traits, const std::str
   return ops.select(ops.fcmp("oeq", b, zero), plain, result);
 }
 
+std::string sign_of_float(Ops& ops, const std::string& x) {
+  std::string zero = ops.constant(0);
+  std::string positive = ops.select(ops.fcmp("ogt", x, zero), ops.constant(1), zero);
+  return ops.select(ops.fcmp("olt", x, zero), ops.constant(-1), positive);
+}
+
 std::string float_op(Ops& ops, const mapping::Traits& traits, ScalarOp op,
                      const std::vector<std::string>& x) {
   switch (op) {
@@ -254,11 +260,8 @@ std::string float_op(Ops& ops, const mapping::Traits& traits, ScalarOp op,
       return ops.neg(x[0]);
     case ScalarOp::kAbs:
       return ops.abs(x[0]);
-    case ScalarOp::kSign: {
-      std::string zero = ops.constant(0);
-      std::string positive = ops.select(ops.fcmp("ogt", x[0], zero), ops.constant(1), zero);
-      return ops.select(ops.fcmp("olt", x[0], zero), ops.constant(-1), positive);
-    }
+    case ScalarOp::kSign:
+      return sign_of_float(ops, x[0]);
     case ScalarOp::kReciprocal:
       return ops.div(ops.constant(1), x[0]);
     case ScalarOp::kRsqrt:
