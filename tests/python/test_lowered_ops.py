@@ -140,7 +140,7 @@ def run_lowered(
     graph = _C.Graph.parse("graph g normalized {\n" + "\n".join(lines) + "\n}\n")
     cpu = devices.find("cpu")
     target = _C.Target("cpu", cpu.traits(), cpu.entry(None).writer)
-    text = _C.intermediate_form(graph, "lowered", target, _C.CodegenOptions())
+    text = _C.intermediate_form(graph, "lowered", target, _C.CodegenOptions()).items
     if text.startswith("external"):
         raise External(text)
     text = text[text.index("kernel ") :]

@@ -457,9 +457,10 @@ def test_empty_and_zero_dimensional_tensors() -> None:
 SWAP = """graph swap normalized {
   %x: f32[4] = input.user("x")
   %y: f32[4] = input.user("y")
+  %old: f32[4] = aten.view.default(%x, [4])
   mutate input 0 to %y
   mutate input 1 to %x
-  output %x
+  output %old
 }
 """
 
