@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import tomllib
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._python_dispatch import TorchDispatchMode
 
 TABLE = Path(__file__).resolve().parents[2] / "src" / "ops" / "table"
@@ -146,3 +148,27 @@ def map_tensors(value: Any, function) -> Any:
     if isinstance(value, dict):
         return {k: map_tensors(v, function) for k, v in value.items()}
     return value
+
+
+# What never reaches the tracer (sparse, jiterator), and what is linear algebra by library.
+OTHER_WORLDS = ("sparse", "jiterator", "linalg", "ops.", "torch.ops", "masked.")
+
+
+def run_samples(checker: Any, dtype: torch.dtype, layout: Any, count: int) -> None:
+    """The first samples of every op of PyTorch's operator database, under the checker."""
+    for op in op_db:
+        if op.name.startswith(OTHER_WORLDS) or dtype not in op.supported_dtypes("cpu"):
+            continue
+        for sample in itertools.islice(op.sample_inputs("cpu", dtype), count):
+            inputs = map_tensors((sample.input, sample.args, sample.kwargs), layout)
+            torch.manual_seed(0)
+            try:
+                with checker:
+                    op(inputs[0], *inputs[1], **inputs[2])
+            except (RuntimeError, ValueError, IndexError, TypeError, NotImplementedError):
+                continue  # a layout that eager refuses
+
+
+def assert_no_mismatch(checker: Any) -> None:
+    found = [f"{key}: {texts[0]}" for key, texts in sorted(checker.mismatches.items())]
+    assert not found, "\n".join(found)

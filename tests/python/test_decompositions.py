@@ -2,37 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
 import warnings
 
 import pytest
 import torch
 from decomposition_checker import DecompositionChecker
-from rule_checker import channels_last, map_tensors, reordered, table_rows
-from torch.testing._internal.common_methods_invocations import op_db
+from rule_checker import (
+    assert_no_mismatch,
+    channels_last,
+    reordered,
+    run_samples,
+    table_rows,
+)
 
 from triptych import _C
-
-OTHER_WORLDS = ("sparse", "jiterator", "linalg.", "fft", "svd", "ops.", "masked.")
-
-
-def run_samples(checker: DecompositionChecker, dtype: torch.dtype, layout, count: int) -> None:
-    for op in op_db:
-        if op.name.startswith(OTHER_WORLDS) or dtype not in op.supported_dtypes("cpu"):
-            continue
-        for sample in itertools.islice(op.sample_inputs("cpu", dtype), count):
-            inputs = map_tensors((sample.input, sample.args, sample.kwargs), layout)
-            torch.manual_seed(0)
-            try:
-                with checker:
-                    op(inputs[0], *inputs[1], **inputs[2])
-            except (RuntimeError, ValueError, IndexError, TypeError, NotImplementedError):
-                continue  # a layout that eager refuses
-
-
-def assert_no_mismatch(checker: DecompositionChecker) -> None:
-    found = [f"{key}: {texts[0]}" for key, texts in sorted(checker.mismatches.items())]
-    assert not found, "\n".join(found)
 
 
 @pytest.mark.sweep

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 import warnings
 
@@ -10,13 +9,13 @@ import pytest
 import torch
 from rule_checker import (
     RuleChecker,
+    assert_no_mismatch,
     channels_last,
     gapped,
-    map_tensors,
     reordered,
+    run_samples,
     table_rows,
 )
-from torch.testing._internal.common_methods_invocations import op_db
 
 from triptych import _C
 
@@ -26,27 +25,6 @@ LAYOUTS = {
     "channels_last": channels_last,
     "gapped": gapped,
 }
-# Left out: what never reaches a rule (sparse, jiterator) and what is linear algebra by library.
-OTHER_WORLDS = ("sparse", "jiterator", "linalg", "ops.", "torch.ops", "masked.")
-
-
-def run_samples(checker: RuleChecker, dtype: torch.dtype, layout, count: int) -> None:
-    for op in op_db:
-        if op.name.startswith(OTHER_WORLDS) or dtype not in op.supported_dtypes("cpu"):
-            continue
-        for sample in itertools.islice(op.sample_inputs("cpu", dtype), count):
-            inputs = map_tensors((sample.input, sample.args, sample.kwargs), layout)
-            torch.manual_seed(0)
-            try:
-                with checker:
-                    op(inputs[0], *inputs[1], **inputs[2])
-            except (RuntimeError, ValueError, IndexError, TypeError, NotImplementedError):
-                continue  # a layout that eager refuses
-
-
-def assert_no_mismatch(checker: RuleChecker) -> None:
-    found = [f"{key}: {texts[0]}" for key, texts in sorted(checker.mismatches.items())]
-    assert not found, "\n".join(found)
 
 
 @pytest.mark.sweep

@@ -12,7 +12,7 @@ usage: ./dev COMMAND [ARGUMENTS]
     test --torch X          the Python tests of a wheel for torch X (such as 2.14.1)
     test -- ARGUMENTS       further arguments go to pytest
   demo                compile a 6-layer GPT-2 and show every stage
-  bench [SECTION ...] measure against eager and inductor: compile, speed, kernels, memory
+  bench [SECTION ...] measure against eager and inductor; `bench --help` names the sections
     bench --quick           fewer cases and rounds
   bless               rewrite the golden files of the tests from what the code prints now
   fmt                 format C++ and Python

@@ -5,43 +5,12 @@
 #include <cmath>
 #include <set>
 
+#include "codegen/loops/scalar_eval.h"
 #include "codegen/loops/scalar_types.h"
 #include "codegen/loops/simplify.h"
-#include "support/float16.h"
 
 namespace triptych::loops {
 namespace {
-
-// A double that `dtype` holds exactly, by one rounding.
-double round_to(DType dtype, double value) {
-  switch (dtype) {
-    case DType::kF32:
-      return static_cast<double>(static_cast<float>(value));
-    // Through float rounds twice; constants come from doubles that people or ATen round the same
-    // way.
-    case DType::kF16:
-      return static_cast<double>(f16_to_float(float_to_f16(static_cast<float>(value))));
-    case DType::kBF16:
-      return static_cast<double>(bf16_to_float(float_to_bf16(static_cast<float>(value))));
-    default:
-      return value;
-  }
-}
-
-std::int64_t wrap_to(DType dtype, std::int64_t value) {
-  switch (dtype) {
-    case DType::kU8:
-      return static_cast<std::uint8_t>(value);
-    case DType::kI8:
-      return static_cast<std::int8_t>(value);
-    case DType::kI16:
-      return static_cast<std::int16_t>(value);
-    case DType::kI32:
-      return static_cast<std::int32_t>(value);
-    default:
-      return value;
-  }
-}
 
 bool same_constant(const Instruction& a, const Instruction& b) {
   if (a.constant.index() != b.constant.index()) return false;
@@ -269,7 +238,7 @@ ScalarId Builder::constant(DType dtype, double value) {
     TRIPTYCH_CHECK(value >= -0x1p63 && value < 0x1p63, "an integer constant fits i64");
     return constant_int(dtype, static_cast<std::int64_t>(value));
   }
-  return add({.op = ScalarOp::kConstant, .dtype = dtype, .constant = round_to(dtype, value)});
+  return add({.op = ScalarOp::kConstant, .dtype = dtype, .constant = rounded(value, dtype)});
 }
 
 ScalarId Builder::constant_int(DType dtype, std::int64_t value) {
@@ -280,7 +249,7 @@ ScalarId Builder::constant_int(DType dtype, std::int64_t value) {
                                                : static_cast<double>(static_cast<float>(value));
     return constant(dtype, number);
   }
-  return add({.op = ScalarOp::kConstant, .dtype = dtype, .constant = wrap_to(dtype, value)});
+  return add({.op = ScalarOp::kConstant, .dtype = dtype, .constant = wrapped(value, dtype)});
 }
 
 ScalarId Builder::constant_bool(bool value) {

@@ -9,11 +9,7 @@
 #include "support/float16.h"
 
 namespace triptych::loops {
-namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-double round_to(double value, DType dtype) {
+double rounded(double value, DType dtype) {
   switch (dtype) {
     case DType::kF32:
       return static_cast<float>(value);
@@ -26,7 +22,7 @@ double round_to(double value, DType dtype) {
   }
 }
 
-std::int64_t wrap(std::int64_t value, DType dtype) {
+std::int64_t wrapped(std::int64_t value, DType dtype) {
   switch (dtype) {
     case DType::kBool:
       return value != 0;
@@ -47,6 +43,10 @@ std::int64_t wrap(std::int64_t value, DType dtype) {
   }
 }
 
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
 // As cvttss2si: out of range and NaN give the lowest integer. Types under 32 bits go through i32
 // and wrap.
 std::int64_t float_to_int(double value, DType to) {
@@ -56,7 +56,7 @@ std::int64_t float_to_int(double value, DType to) {
       narrow ? std::numeric_limits<std::int32_t>::min() : std::numeric_limits<std::int64_t>::min();
   const double truncated = std::trunc(value);
   const bool fits = truncated >= -limit && truncated < limit;
-  return wrap(fits ? static_cast<std::int64_t>(truncated) : lowest, to);
+  return wrapped(fits ? static_cast<std::int64_t>(truncated) : lowest, to);
 }
 
 double floor_divide(double a, double b) {
@@ -117,7 +117,7 @@ double evaluate_float(ScalarOp op, DType dtype, double a, double b, double c) {
     case ScalarOp::kFloorDiv:
       return floor_divide(a, b);
     case ScalarOp::kTruncDiv:
-      return std::trunc(round_to(a / b, dtype));
+      return std::trunc(rounded(a / b, dtype));
     case ScalarOp::kRemainder:
       return float_remainder(a, b);
     case ScalarOp::kFmod:
@@ -143,7 +143,7 @@ double evaluate_float(ScalarOp op, DType dtype, double a, double b, double c) {
     case ScalarOp::kFmax:
       return std::fmax(a, b);
     case ScalarOp::kRsqrt:
-      return 1 / round_to(std::sqrt(a), dtype);
+      return 1 / rounded(std::sqrt(a), dtype);
     case ScalarOp::kAtan2:
       return std::atan2(a, b);
     case ScalarOp::kHypot:
@@ -360,11 +360,11 @@ void write(void* data, std::int64_t index, T value) {
 
 ScalarValue convert(ScalarValue value, DType from, DType to) {
   if (ir::is_floating(from)) {
-    if (ir::is_floating(to)) return {round_to(value.number, to), 0};
+    if (ir::is_floating(to)) return {rounded(value.number, to), 0};
     if (to == DType::kBool) return {0, value.number != 0};
     return {0, float_to_int(value.number, to)};
   }
-  if (!ir::is_floating(to)) return {0, wrap(value.integer, to)};
+  if (!ir::is_floating(to)) return {0, wrapped(value.integer, to)};
   // An i64 goes to f32 in one rounding, not through double.
   const bool is_unsigned = from == DType::kU64;
   const bool single = to != DType::kF64;
@@ -375,7 +375,7 @@ ScalarValue convert(ScalarValue value, DType from, DType to) {
   } else {
     number = is_unsigned ? static_cast<double>(bits) : static_cast<double>(value.integer);
   }
-  return {round_to(number, to), 0};
+  return {rounded(number, to), 0};
 }
 
 ScalarValue evaluate(ScalarOp op, DType dtype, std::span<const ScalarValue> args,
@@ -386,16 +386,16 @@ ScalarValue evaluate(ScalarOp op, DType dtype, std::span<const ScalarValue> args
     const std::int64_t bits =
         ir::is_floating(arg_types[0]) ? float_bits(args[0].number, arg_types[0]) : args[0].integer;
     return ir::is_floating(dtype) ? ScalarValue{bits_float(bits, dtype), 0}
-                                  : ScalarValue{0, wrap(bits, dtype)};
+                                  : ScalarValue{0, wrapped(bits, dtype)};
   }
   const auto arg = [&](std::size_t i) { return i < args.size() ? args[i] : ScalarValue{}; };
   if (info(op).bool_result) return {0, evaluate_predicate(op, arg_types[0], arg(0), arg(1))};
   if (ir::is_floating(dtype)) {
     const double value = evaluate_float(op, dtype, arg(0).number, arg(1).number, arg(2).number);
-    return {round_to(value, dtype), 0};
+    return {rounded(value, dtype), 0};
   }
-  return {0,
-          wrap(evaluate_integer(op, dtype, arg(0).integer, arg(1).integer, arg(2).integer), dtype)};
+  return {0, wrapped(evaluate_integer(op, dtype, arg(0).integer, arg(1).integer, arg(2).integer),
+                     dtype)};
 }
 
 ScalarValue constant_value(const Instruction& instruction) {
@@ -407,7 +407,7 @@ ScalarValue constant_value(const Instruction& instruction) {
     return convert({0, *integer}, DType::kI64, instruction.dtype);
   }
   if (const auto* number = std::get_if<double>(&instruction.constant)) {
-    return floating ? ScalarValue{round_to(*number, instruction.dtype), 0}
+    return floating ? ScalarValue{rounded(*number, instruction.dtype), 0}
                     : convert({*number, 0}, DType::kF64, instruction.dtype);
   }
   return {};

@@ -17,6 +17,10 @@ struct ScalarValue {
   std::int64_t integer = 0;
 };
 
+// To what `dtype` holds: floats rounded (f16 and bf16 through f32, as ATen does), integers wrapped.
+double rounded(double value, DType dtype);
+std::int64_t wrapped(std::int64_t value, DType dtype);
+
 // Arguments have dtypes `arg_types`; the result has `dtype`. Not for leaves.
 ScalarValue evaluate(ScalarOp op, DType dtype, std::span<const ScalarValue> args,
                      std::span<const DType> arg_types);

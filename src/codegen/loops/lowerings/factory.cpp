@@ -30,9 +30,34 @@ std::optional<ScalarId> literal(LoweringContext& context, const ir::Argument& ar
   return builder.constant(dtype, *number);
 }
 
+Status fill(LoweringContext& context, std::int64_t value) {
+  Builder& builder = context.builder;
+  const std::vector<SymExpr> index = builder.open_loops(context.result_type().sizes);
+  builder.store(context.result(), index, builder.constant_int(context.result_type().dtype, value));
+  return Unit{};
+}
+
+// Elements of the last two dims on one side of a diagonal, 0 elsewhere. `keeps` compares column -
+// row with the diagonal.
+Status lower_triangle(LoweringContext& context, ScalarOp keeps) {
+  const ValueId self = context.tensor_arg("self");
+  Builder& builder = context.builder;
+  const DType dtype = context.result_type().dtype;
+  const std::vector<SymExpr> index = builder.open_loops(context.result_type().sizes);
+  const std::size_t rank = index.size();
+  const ScalarId above = builder.index_value(index[rank - 1] - index[rank - 2]);
+  const ScalarId diagonal = builder.index_value(context.sizes("diagonal").at(0));
+  const ScalarId keep = builder.binary(keeps, above, diagonal);
+  const DType compute = arithmetic_dtype(dtype);
+  const ScalarId value = builder.load_as(self, index, compute);
+  builder.store(context.result(), index,
+                builder.select(keep, value, builder.constant_int(compute, 0)));
+  return Unit{};
+}
+
 }  // namespace
 
-// full, zeros, ones and their kin: the argument that says the value, or the op's own constant.
+// full and its kin: the argument that says the value.
 Status lower_full(LoweringContext& context) {
   Builder& builder = context.builder;
   const std::vector<SymExpr> index = builder.open_loops(context.result_type().sizes);
@@ -41,10 +66,6 @@ Status lower_full(LoweringContext& context) {
   for (const std::string_view name : {"fill_value", "s"}) {
     if (context.given(name)) value = literal(context, context.arg(name), dtype);
   }
-  const std::string& op = context.node.target->name;
-  const bool zeros = op.find("zero") != std::string::npos;
-  const bool ones = op.find("ones") != std::string::npos;
-  if (zeros || ones) value = builder.constant_int(dtype, ones ? 1 : 0);
   if (!value) return not_lowered("a fill value that is no real number");
   builder.store(context.result(), index, *value);
   return Unit{};
@@ -71,23 +92,9 @@ Status lower_arange(LoweringContext& context) {
   return Unit{};
 }
 
-// tril and triu: elements of the last two dims on one side of a diagonal, 0 elsewhere.
-Status lower_triangle(LoweringContext& context) {
-  const ValueId self = context.tensor_arg("self");
-  Builder& builder = context.builder;
-  const DType dtype = context.result_type().dtype;
-  const std::vector<SymExpr> index = builder.open_loops(context.result_type().sizes);
-  const std::size_t rank = index.size();
-  const bool lower = context.node.target->name.find("tril") != std::string::npos;
-  // tril keeps column - row <= diagonal, triu keeps column - row >= diagonal.
-  const ScalarId above = builder.index_value(index[rank - 1] - index[rank - 2]);
-  const ScalarId diagonal = builder.index_value(context.sizes("diagonal").at(0));
-  const ScalarId keep = builder.binary(lower ? ScalarOp::kLe : ScalarOp::kGe, above, diagonal);
-  const DType compute = arithmetic_dtype(dtype);
-  const ScalarId value = builder.load_as(self, index, compute);
-  builder.store(context.result(), index,
-                builder.select(keep, value, builder.constant_int(compute, 0)));
-  return Unit{};
-}
+Status lower_zeros(LoweringContext& context) { return fill(context, 0); }
+Status lower_ones(LoweringContext& context) { return fill(context, 1); }
+Status lower_tril(LoweringContext& context) { return lower_triangle(context, ScalarOp::kLe); }
+Status lower_triu(LoweringContext& context) { return lower_triangle(context, ScalarOp::kGe); }
 
 }  // namespace triptych::loops

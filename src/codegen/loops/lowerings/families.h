@@ -25,6 +25,7 @@ Status lower_min_dim(LoweringContext& context);
 
 // statistics.cpp
 Status lower_variance(LoweringContext& context);
+Status lower_deviation(LoweringContext& context);
 Status lower_vector_norm(LoweringContext& context);
 Status lower_logsumexp(LoweringContext& context);
 
@@ -51,8 +52,11 @@ Status lower_roll(LoweringContext& context);
 
 // factory.cpp
 Status lower_full(LoweringContext& context);
+Status lower_zeros(LoweringContext& context);
+Status lower_ones(LoweringContext& context);
 Status lower_arange(LoweringContext& context);
-Status lower_triangle(LoweringContext& context);
+Status lower_tril(LoweringContext& context);
+Status lower_triu(LoweringContext& context);
 
 // indexing.cpp
 Status lower_embedding(LoweringContext& context);
@@ -73,6 +77,7 @@ Status lower_replication_pad(LoweringContext& context);
 
 // upsample.cpp
 Status lower_upsample_nearest(LoweringContext& context);
+Status lower_upsample_nearest_exact(LoweringContext& context);
 Status lower_upsample_bilinear2d(LoweringContext& context);
 
 }  // namespace triptych::loops

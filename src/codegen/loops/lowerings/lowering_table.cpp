@@ -30,6 +30,7 @@ constexpr std::array kEntries = {
     Entry{"constant_pad", lower_constant_pad},
     Entry{"copy", lower_copy},
     Entry{"copy_from", lower_copy_from},
+    Entry{"deviation", lower_deviation},
     Entry{"embedding", lower_embedding},
     Entry{"flip", lower_flip},
     Entry{"full", lower_full},
@@ -43,6 +44,7 @@ constexpr std::array kEntries = {
     Entry{"max_dim", lower_max_dim},
     Entry{"mean", lower_mean},
     Entry{"min_dim", lower_min_dim},
+    Entry{"ones", lower_ones},
     Entry{"prod", lower_prod},
     Entry{"reflection_pad", lower_reflection_pad},
     Entry{"repeat", lower_repeat},
@@ -55,12 +57,15 @@ constexpr std::array kEntries = {
     Entry{"softmax", lower_softmax},
     Entry{"stack", lower_stack},
     Entry{"sum", lower_sum},
-    Entry{"triangle", lower_triangle},
+    Entry{"tril", lower_tril},
+    Entry{"triu", lower_triu},
     Entry{"upsample_bilinear2d", lower_upsample_bilinear2d},
     Entry{"upsample_nearest", lower_upsample_nearest},
+    Entry{"upsample_nearest_exact", lower_upsample_nearest_exact},
     Entry{"variance", lower_variance},
     Entry{"vector_norm", lower_vector_norm},
     Entry{"view", lower_view},
+    Entry{"zeros", lower_zeros},
 };
 
 constexpr bool sorted() {

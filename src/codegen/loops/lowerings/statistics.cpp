@@ -58,10 +58,8 @@ ScalarId norm_of_sum(Builder& builder, ScalarId sum, double order) {
   return builder.binary(ScalarOp::kPow, sum, builder.constant(builder.dtype(sum), 1 / order));
 }
 
-}  // namespace
-
-// var, std, var_mean, std_mean: the op's name says which.
-Status lower_variance(LoweringContext& context) {
+// var and var_mean, or the square root of the variance.
+Status lower_spread(LoweringContext& context, bool deviation) {
   const ValueId self = context.tensor_arg("self");
   Builder& builder = context.builder;
   const DType compute = arithmetic_dtype(context.type(self).dtype);
@@ -74,12 +72,16 @@ Status lower_variance(LoweringContext& context) {
                               });
   TRIPTYCH_TRY(const ScalarId divisor, degrees_of_freedom(context, row.count(), compute));
   ScalarId spread = builder.binary(ScalarOp::kDiv, found.squares, divisor);
-  const bool deviation = context.node.target->name.find(".std") != std::string::npos;
   if (deviation) spread = builder.unary(ScalarOp::kSqrt, spread);
   if (context.used(0)) builder.store(context.result(0), row.result_index(), spread);
   if (context.used(1)) builder.store(context.result(1), row.result_index(), found.mean);
   return Unit{};
 }
+
+}  // namespace
+
+Status lower_variance(LoweringContext& context) { return lower_spread(context, false); }
+Status lower_deviation(LoweringContext& context) { return lower_spread(context, true); }
 
 Status lower_vector_norm(LoweringContext& context) {
   const ValueId self = context.tensor_arg("self");

@@ -130,13 +130,11 @@ ScalarId mix(Builder& builder, ScalarId a, ScalarId b, const std::optional<Scala
   return builder.binary(ScalarOp::kAdd, left, builder.binary(ScalarOp::kMul, b, *weight));
 }
 
-}  // namespace
-
-Status lower_upsample_nearest(LoweringContext& context) {
+// `exact` samples at the middle of each output element, the other kind at its start.
+Status resample_nearest(LoweringContext& context, bool exact) {
   TRIPTYCH_TRY(const Resampling r, resampling(context));
   Builder& builder = context.builder;
   const DType compute = arithmetic_dtype(context.type(r.input).dtype);
-  const bool exact = context.node.target->name.find("exact") != std::string::npos;
   const std::vector<SymExpr> index = builder.open_loops(context.result_type().sizes);
   std::vector<SymExpr> source = index;
   for (std::size_t i = 0; i < r.spatial; ++i) {
@@ -144,6 +142,13 @@ Status lower_upsample_nearest(LoweringContext& context) {
   }
   builder.store(context.result(), index, builder.load(r.input, source));
   return Unit{};
+}
+
+}  // namespace
+
+Status lower_upsample_nearest(LoweringContext& context) { return resample_nearest(context, false); }
+Status lower_upsample_nearest_exact(LoweringContext& context) {
+  return resample_nearest(context, true);
 }
 
 Status lower_upsample_bilinear2d(LoweringContext& context) {
