@@ -10,6 +10,7 @@ import torch
 
 from . import captured, dump, errors, number_inputs, reports
 from .options import Options
+from .progress import Progress
 
 if TYPE_CHECKING:
     from torch.fx import GraphModule
@@ -21,16 +22,29 @@ def compile_graph(
     gm: GraphModule, inputs: Sequence[Any], options: Options, record: reports.GraphRecord
 ) -> Variant:
     """One compiled variant of the graph. Raises the errors of triptych.errors."""
+    with Progress(record.name, record.captured_nodes) as progress:
+        return _compile(gm, inputs, options, record, progress)
+
+
+def _compile(
+    gm: GraphModule,
+    inputs: Sequence[Any],
+    options: Options,
+    record: reports.GraphRecord,
+    progress: Progress,
+) -> Variant:
     from .generate import generate
 
     reports.count("variants")
     out = dump.Folder(options, record)
     out.write("captured", lambda: captured.captured_text(gm))
+    progress.stage = "normalize"
     with record.timed("normalize"):
         numbers = number_inputs.find(gm, inputs)
         graph = normalize(gm, inputs, record, numbers)
         graph = run_passes(graph, out)
     record.normalized = graph
+    progress.stage = "generate"
     with record.timed("generate"):
         generated = generate(
             graph,

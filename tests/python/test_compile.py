@@ -366,17 +366,12 @@ def test_custom_op_stays_and_runs() -> None:
     agree(lambda x: twice(x + 1).relu(), torch.randn(4))
 
 
-def test_import_is_quick() -> None:
+def test_import_is_light() -> None:
+    """What costs time is loaded when used; `./dev bench compile` measures the import."""
     script = (
-        "import torch, time\n"
-        "start = time.perf_counter()\n"
-        "import triptych, sys\n"
-        "spent = time.perf_counter() - start\n"
+        "import torch, sys\n"
+        "import triptych\n"
         "heavy = {'llvmlite', 'torch._dynamo', 'sympy', 'transformers'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
-        "print(spent)\n"
     )
-    times = [
-        float(subprocess.check_output([sys.executable, "-c", script], text=True)) for _ in range(3)
-    ]
-    assert min(times) <= 0.1, times
+    subprocess.run([sys.executable, "-c", script], check=True)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 import torch
 
 import triptych
-from triptych import _C, reproducer
+from triptych import _C, progress, reproducer
 from triptych.options import resolve
 
 
@@ -171,6 +173,35 @@ def test_internal_error_warns_once_and_runs_eagerly(
     triptych.reset()
     with torch.no_grad(), pytest.raises(Exception, match="a bug"):
         triptych.compile(layers, options={"strict": True})(*INPUTS)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_long_compile_shows_its_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "SECOND", 0.01)
+    terminal = Terminal()
+    with progress.Progress("graph_007", progress.MANY_NODES, terminal) as shown:
+        shown.stage = "generate"
+        while "generate" not in terminal.getvalue():
+            time.sleep(0.01)
+    assert "triptych: graph_007, 500 nodes: generate, 0 s" in terminal.getvalue()
+    assert terminal.getvalue().endswith("\r\033[K")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "stream"),
+    [(progress.MANY_NODES - 1, Terminal()), (progress.MANY_NODES, io.StringIO())],
+)
+def test_no_progress_for_small_graphs_and_files(
+    monkeypatch: pytest.MonkeyPatch, nodes: int, stream: io.StringIO
+) -> None:
+    monkeypatch.setattr(progress, "SECOND", 0.001)
+    with progress.Progress("graph_000", nodes, stream):
+        time.sleep(0.05)
+    assert stream.getvalue() == ""
 
 
 def test_command_line() -> None:
