@@ -269,10 +269,8 @@ def asynchronous():
         results = await asyncio.gather(*(work(k) for k in range(3)))
         with contextlib.suppress(KeyError):
             await fails()
-        agen = produce(3)
-        first = await anext(agen)
-        await agen.aclose()
-        return results, first
+        async with contextlib.aclosing(produce(3)) as agen:
+            return results, await anext(agen)
 
     return asyncio.run(main()), log
 
