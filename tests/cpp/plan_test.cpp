@@ -243,6 +243,7 @@ program {
   call program_text_test.step.default(%y, -inf, "down")
   free %m
   copy %a to %x
+  in place copy %o to %x
   set metadata of %x as f32[8, s0] strides=[1, 8]
   return %y, copy of %c, input %x, view of input %x as f32[8], view of output 0 as f32[24], same as output 0, literal 2*s0, literal None, hidden %o
 }
@@ -279,6 +280,7 @@ TEST_CASE("program text: equality sees every difference") {
            {"(128*s0 without", "(64*s0 without"},
            {"same as output 0", "same as output 1"},
            {"free %m", "free %o"},
+           {"in place copy", "copy"},
            {"size 0 of %x", "stride 0 of %x"}}) {
     std::string text = kEveryPart;
     const std::size_t at = text.find(from);
