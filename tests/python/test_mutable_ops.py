@@ -81,7 +81,7 @@ def in_order(x: torch.Tensor, y: torch.Tensor) -> Any:
 
 def two_written(x: torch.Tensor, y: torch.Tensor) -> Any:
     swap(x, y)
-    swap(x)
+    swap(x, None)
     return x + 2 * y
 
 

@@ -314,14 +314,16 @@ bool Trace::decompose(OpEntry& op, Action action, torch::jit::Stack* stack) {
 }
 
 // Some of torch's composite kernels only allocate results and call the op's out form on them: such
-// an op has no parts, so it stays. What the attempt recorded is dead.
+// an op has no parts, so it stays if there is a rule for its results (Meta kernels of ops that
+// resize or have several kinds of results are not to be trusted). What the attempt recorded is
+// dead.
 bool Trace::decompose_by_kernel(OpEntry& op, torch::jit::Stack* stack) {
   const std::size_t base = stack->size() - op.arg_kinds.size();
   const torch::jit::Stack args(stack->begin() + static_cast<std::ptrdiff_t>(base), stack->end());
   try {
     return decompose(op, Action::kCompositeExplicit, stack);
   } catch (const Unsupported& unsupported) {
-    if (unsupported.error().code != kMutationCode || op.mutates) throw;
+    if (unsupported.error().code != kMutationCode || op.mutates || op.rule == nullptr) throw;
     Unsupported::pending().reset();
   }
   stack->resize(base);
