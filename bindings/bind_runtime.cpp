@@ -15,6 +15,7 @@
 #include "runtime/executable.h"
 #include "runtime/graph_runner.h"
 #include "runtime/large_memory.h"
+#include "runtime/small_memory.h"
 
 namespace nb = nanobind;
 
@@ -128,6 +129,7 @@ std::int64_t retained_arena_bytes() {
 void release_memory() {
   registry().each([](Executable& executable) { executable.reset(); });
   runtime::trim_large_memory();
+  runtime::trim_small_memory();
 }
 
 }  // namespace

@@ -50,7 +50,9 @@ PyObject* output_object(const ProgramObject& program, std::uint32_t index, PyObj
     case OutputKind::kLiteral:
       return argument_object(output->literal, call.literals[index]);
     default:
-      return wrap_tensor(call.outputs[index]);  // the same tensor gives the same object
+      // The same tensor gives the same object; a single one need not be counted twice.
+      if (program.shown.size() == 1) return wrap_tensor(std::move(call.outputs[index]));
+      return wrap_tensor(call.outputs[index]);
   }
 }
 

@@ -6,6 +6,7 @@
 #include "runtime/argument_to_ivalue.h"
 #include "runtime/errors.h"
 #include "runtime/large_memory.h"
+#include "runtime/small_memory.h"
 #include "torch_types/torch_types.h"
 
 namespace triptych::runtime {
@@ -66,10 +67,13 @@ at::Tensor empty_output(at::IntArrayRef sizes, at::IntArrayRef strides, at::Scal
   if (!device.is_cpu()) {
     return at::empty_strided(sizes, strides, at::TensorOptions(dtype).device(device));
   }
-  if (bytes < kLargeBytes) return at::Tensor(at::detail::empty_strided_cpu(sizes, strides, dtype));
+  const bool small = bytes > 0 && bytes <= kSmallBytes;
+  if (!small && bytes < kLargeBytes)
+    return at::Tensor(at::detail::empty_strided_cpu(sizes, strides, dtype));
   at::Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(
-      storage_of(allocate_large(bytes), bytes, c10::GetAllocator(at::kCPU)), keys_of(device),
-      c10::scalarTypeToTypeMeta(dtype));
+      storage_of(small ? allocate_small(bytes) : allocate_large(bytes), bytes,
+                 c10::GetAllocator(at::kCPU)),
+      keys_of(device), c10::scalarTypeToTypeMeta(dtype));
   tensor.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
   return tensor;
 }

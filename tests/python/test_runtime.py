@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import random
 import threading
 from typing import Any
 
@@ -497,3 +498,35 @@ def test_view_of_another_dtype_at_an_offset() -> None:
     y, s = program_of(text)(x)
     torch.testing.assert_close(y, -torch.view_as_real(x))
     torch.testing.assert_close(s, torch.view_as_real(x).cumsum(0))
+
+
+def test_small_outputs_are_recycled_but_never_shared() -> None:
+    """Sizes around the classes of blocks; kept, dropped, resized, dropped by another thread."""
+    chooser = random.Random(1)
+    programs = {}
+    for size in (1, 15, 16, 17, 20, 21, 64, 1000, 4096, 32767, 32768, 32769):
+        x = torch.arange(size, dtype=torch.float32)
+        programs[size] = (triptych.generate(triptych.normalize(lambda x: x + 1, [x])), x)
+    alive: list[torch.Tensor] = []
+    for step in range(600):
+        program, x = programs[chooser.choice(list(programs))]
+        result = program(x)[0]
+        assert result.data_ptr() % 64 == 0
+        assert result.untyped_storage().nbytes() == 4 * x.numel()
+        result.add_(step)
+        alive.append(result)
+        if step % 7 == 0:
+            alive[-1].resize_(2 * x.numel())[x.numel() :] = 0
+        if len(alive) > 20:
+            dropped = [alive.pop(chooser.randrange(len(alive))) for _ in range(8)]
+            other = threading.Thread(target=dropped.clear)
+            other.start()
+            other.join()
+        for tensor in alive[-3:]:
+            half = tensor[: next(n for n in programs if n in (tensor.numel(), tensor.numel() // 2))]
+            assert half[0] == half[-1] - (half.numel() - 1)
+    spans = sorted((t.data_ptr(), t.data_ptr() + 4 * t.numel()) for t in alive)
+    assert all(a[1] <= b[0] for a, b in zip(spans, spans[1:], strict=False))
+    triptych.reset()
+    for program, x in programs.values():
+        assert torch.equal(program(x)[0], x + 1)
