@@ -21,7 +21,7 @@ Result<LoopProgram> fuse(LoopProgram program) { return loops::fuse(std::move(pro
 Result<LoopProgram> map(LoopProgram program) {
   return mapping::map_to_machine(std::move(program), kTraits);
 }
-Result<plan::Program> assemble(LoopProgram program) {
+Result<plan::Program> assemble(const LoopProgram& program) {
   return plan::assemble(program, {.reuse_memory = true, .out_target = ops::out_target});
 }
 
@@ -35,7 +35,7 @@ const Pass* PassRegistry::find(std::string_view name) const {
 }
 
 Pass graph_pass(std::string_view name, std::string_view summary,
-                std::function<Status(ir::Graph&)> function) {
+                const std::function<Status(ir::Graph&)>& function) {
   return make_pass<ir::Graph, ir::Graph>(
       name, summary, [function](ir::Graph graph) -> Result<ir::Graph> {
         TRIPTYCH_TRY([[maybe_unused]] const Unit done, function(graph));

@@ -35,7 +35,7 @@ Pass make_pass(std::string_view name, std::string_view summary,
 
 // A pass that rewrites a graph in place.
 Pass graph_pass(std::string_view name, std::string_view summary,
-                std::function<Status(ir::Graph&)> function);
+                const std::function<Status(ir::Graph&)>& function);
 
 class PassRegistry {
  public:
