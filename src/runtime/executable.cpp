@@ -344,7 +344,7 @@ void Executable::run(std::span<const InputRef> inputs, std::vector<at::Tensor>& 
                      std::vector<std::int64_t>& literals, WorkLock lock) {
   static thread_local std::vector<std::int64_t> symbols;
   read_symbols(layout_, inputs, symbols);
-  if (!layout_.mutated_inputs.empty()) check_overlap(layout_, inputs);
+  if (!layout_.mutated_inputs.empty()) check_written_inputs(layout_, inputs);
   const FrameLease lease(*this);
   Frame& frame = *lease;
   frame.bind(symbols);
@@ -367,7 +367,7 @@ bool Executable::accepts(std::span<const InputRef> inputs) {
   try {
     std::vector<std::int64_t> symbols;
     read_symbols(layout_, inputs, symbols);
-    check_overlap(layout_, inputs);
+    check_written_inputs(layout_, inputs);
     const FrameLease lease(*this);
     (*lease).bind(symbols);
     check_shapes(layout_, *lease, inputs);

@@ -1,5 +1,7 @@
 #include "runtime/input_check.h"
 
+#include <c10/core/InferenceMode.h>
+
 #include "runtime/errors.h"
 #include "runtime/list_text.h"
 
@@ -119,8 +121,11 @@ void check_shapes(const Layout& layout, const Frame& frame, std::span<const Inpu
   }
 }
 
-void check_overlap(const Layout& layout, std::span<const InputRef> inputs) {
+void check_written_inputs(const Layout& layout, std::span<const InputRef> inputs) {
   for (const std::uint32_t mutated : layout.mutated_inputs) {
+    // An inference tensor that may not be written: raises, before anything is.
+    if (inputs[mutated].tensor->is_inference() && !c10::InferenceMode::is_enabled())
+      inputs[mutated].tensor->unsafeGetTensorImpl()->bump_version();
     const Range mine = memory_of(*inputs[mutated].tensor);
     for (std::uint32_t other = 0; other < inputs.size(); ++other) {
       if (other == mutated || inputs[other].tensor == nullptr) continue;

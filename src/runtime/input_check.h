@@ -21,7 +21,8 @@ void read_symbols(const Layout& layout, std::span<const InputRef> inputs,
 // size 1 are not looked at. Throws ProgramError (user).
 void check_shapes(const Layout& layout, const Frame& frame, std::span<const InputRef> inputs);
 // A program that mutates an input must not be given other inputs that share its memory. Throws
-// ProgramError (unsupported, "runtime.overlap"), so that the caller can run eagerly.
-void check_overlap(const Layout& layout, std::span<const InputRef> inputs);
+// ProgramError (unsupported, "runtime.overlap"), so that the caller can run eagerly. An inference
+// tensor that may not be written raises what eager raises.
+void check_written_inputs(const Layout& layout, std::span<const InputRef> inputs);
 
 }  // namespace triptych::runtime

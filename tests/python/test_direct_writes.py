@@ -189,3 +189,21 @@ def test_nothing_is_written_when_a_check_fails() -> None:
     with pytest.raises(IndexError):
         program(x, torch.tensor([0, 7]))
     assert x.tolist() == [0, 0, 0]
+
+
+def inference_tensor() -> torch.Tensor:
+    with torch.inference_mode():
+        return torch.ones(4)
+
+
+def test_an_inference_tensor_is_refused_before_anything_is_written() -> None:
+    x = inference_tensor()
+    program = triptych.generate(triptych.normalize(update, (torch.ones(4), torch.ones(4))))
+    with pytest.raises(RuntimeError, match="inference tensor"):
+        update(inference_tensor(), torch.ones(4))
+    with pytest.raises(RuntimeError, match="inference tensor"):
+        program(x, torch.zeros(4))
+    assert x.tolist() == [1, 1, 1, 1]
+    with torch.inference_mode():
+        program(x, torch.zeros(4))
+    assert x.tolist() == pytest.approx([0.9] * 4)
