@@ -156,12 +156,23 @@ void batch_norm_no_stats(RuleContext& ctx) { batch_norm(ctx, ctx.arg(3).toBool()
 // (input, weight, bias, running_mean, running_var, momentum, eps)
 void batch_norm_no_training(RuleContext& ctx) { batch_norm(ctx, false, 3, 0); }
 
-// _native_batch_norm_legit_functional: the new running statistics follow.
-void batch_norm_functional(RuleContext& ctx) {
-  batch_norm(ctx, ctx.arg(5).toBool(), 3, 0);
+void add_statistics(RuleContext& ctx) {
   for (const std::size_t i : {3, 4}) {
     ctx.add_result(fresh_like(sizes_of(ctx.tensor(i)), ctx.tensor(i)));
   }
+}
+
+// _native_batch_norm_legit_functional: the new running statistics follow.
+void batch_norm_functional(RuleContext& ctx) {
+  batch_norm(ctx, ctx.arg(5).toBool(), 3, 0);
+  add_statistics(ctx);
+}
+
+// (input, weight, bias, running_mean, running_var, momentum, eps): in training, with a reserve that
+// the CPU leaves empty
+void batch_norm_with_update(RuleContext& ctx) {
+  batch_norm(ctx, true, 3, 1);
+  add_statistics(ctx);
 }
 
 // (grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, mask)
@@ -197,6 +208,7 @@ constexpr NamedRule kRules[] = {
     {"batch_norm_functional", batch_norm_functional},
     {"batch_norm_no_stats", batch_norm_no_stats},
     {"batch_norm_no_training", batch_norm_no_training},
+    {"batch_norm_with_update", batch_norm_with_update},
     {"fused_rms_norm", fused_rms_norm},
     {"native_batch_norm", native_batch_norm},
     {"native_batch_norm_backward", native_batch_norm_backward},
