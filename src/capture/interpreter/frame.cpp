@@ -114,16 +114,22 @@ PyObject* Frame::finish(PyThreadState* thread, Owned result) {
   // its place.
   static _Py_CODEUNIT instructions[3] = {};
   instructions[1].op.code = RETURN_VALUE;
+  // A tracer that has come meanwhile must not hear of it: for the program this frame ended before.
+  PyThreadState_EnterTracing(thread);
+  PyObject* returned = nullptr;
   if (result) {
     *stack() = result.release();
     set_stack_depth(1);
     position(frame_) = instructions + 1 + kResumeOffset;
-    return _PyEval_EvalFrameDefault(thread, frame_, 0);
+    returned = _PyEval_EvalFrameDefault(thread, frame_, 0);
+  } else {
+    // Before the first unit no handler applies, and no traceback entry is made.
+    set_stack_depth(0);
+    position(frame_) = first_unit(code()) - 1;
+    returned = _PyEval_EvalFrameDefault(thread, frame_, 1);
   }
-  // Before the first unit no handler applies, and no traceback entry is made.
-  set_stack_depth(0);
-  position(frame_) = first_unit(code()) - 1;
-  return _PyEval_EvalFrameDefault(thread, frame_, 1);
+  PyThreadState_LeaveTracing(thread);
+  return returned;
 #endif
 }
 
