@@ -160,10 +160,11 @@ class GraphCompiler:
     def report_bug(self, inputs: Sequence[Any], error: Exception) -> None:
         from . import reproducer
 
-        path = reproducer.write(self.gm, inputs, error, self.options)
-        reports.warn_once(
-            str(path), f"a bug of the compiler; the graph runs eagerly. Reproducer: {path}"
-        )
+        try:
+            written = f"Reproducer: {reproducer.write(self.gm, inputs, error, self.options)}"
+        except OSError as failure:
+            written = f"No reproducer could be written: {failure}"
+        reports.warn_once(written, f"a bug of the compiler; the graph runs eagerly. {written}")
         self.fall_back(Fallback("graph", "internal", str(error), first_location(self.gm)))
 
     def fall_back(self, fallback: Fallback) -> None:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from . import reports
+
 if TYPE_CHECKING:
     from .options import Options
     from .reports import GraphRecord
@@ -48,9 +50,14 @@ class Folder:
     def write(self, stage: str, text: Callable[[], str], suffix: str = ".txt") -> None:
         name = self.file_name(stage, suffix=suffix)
         self.record.files += 1
-        if self.dump is not None:
+        if self.dump is None:
+            return
+        try:
             self.dump.mkdir(parents=True, exist_ok=True)
             (self.dump / name).write_text(text().rstrip("\n") + "\n")
+        except OSError as failure:  # of the folder, which is no reason not to compile
+            reports.warn_once(str(self.dump), f"the dump folder cannot be written: {failure}")
+            self.dump = None
 
     def write_graph(self, stage: str, graph: Any) -> Any:
         """Writes a graph and its constants; returns the edited one where there is one."""

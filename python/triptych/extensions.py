@@ -22,6 +22,10 @@ def register_lowering(op: str, expression: str) -> None:
     `expression` is one line over the argument names of the op's schema, as in the table's `expr`
     column (docs/op_table.md). Raises UserError when it does not parse.
     """
+    if op.count(".") != 2:
+        raise errors.UserError(
+            f"expected an op as namespace.name.overload (mylib.gelu2.default), found {op!r}"
+        )
     _C.LoweringRegistry().add_expression(op, expression)
     _lowerings[op] = expression
 
@@ -46,6 +50,8 @@ def register_pass(name: str, function: Pass) -> None:
 
     It returns the graph to go on with, which is verified; the dump folder shows it.
     """
+    if not callable(function):
+        raise TypeError(f"pass {name!r}: expected a function of a graph, found {function!r}")
     if name in _passes:
         raise ValueError(f"pass {name!r} is registered already")
     _passes[name] = function

@@ -180,6 +180,26 @@ class Terminal(io.StringIO):
         return True
 
 
+def test_folders_that_cannot_be_written_stop_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    nowhere = tmp_path / "file" / "folder"
+    nowhere.parent.write_text("not a folder")
+    x = torch.ones(3)
+    with torch.no_grad(), pytest.warns(UserWarning, match="dump folder cannot be written"):
+        compiled = triptych.compile(lambda y: y + 1, options={"dump": str(nowhere)})
+        assert compiled(x).tolist() == [2, 2, 2]
+    assert triptych.counters().get("fallback.internal", 0) == 0
+
+    def fails(*args: object, **kwargs: object) -> None:
+        raise triptych.errors.InternalError("on purpose")
+
+    monkeypatch.setattr("triptych.stages.compile_graph", fails)
+    chosen = {"reproducers": str(nowhere), "strict": False}
+    with torch.no_grad(), pytest.warns(UserWarning, match="No reproducer could be written"):
+        assert triptych.compile(lambda y: y + 2, options=chosen)(x).tolist() == [3, 3, 3]
+
+
 def test_long_compile_shows_its_stage(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "SECOND", 0.01)
     terminal = Terminal()

@@ -64,6 +64,13 @@ def double_becomes_sum(graph: triptych.Graph) -> triptych.Graph:
     return triptych.Graph.parse("\n".join(lines), graph.constants)
 
 
+def test_what_is_no_lowering_or_pass_is_refused() -> None:
+    with pytest.raises(triptych.errors.UserError, match="namespace.name.overload"):
+        triptych.register_lowering("gelu2", "x")
+    with pytest.raises(TypeError, match="expected a function of a graph, found 3"):
+        triptych.register_pass("three", 3)  # type: ignore[arg-type]
+
+
 def test_toy_pass() -> None:
     x = torch.randn(6)
     triptych.register_pass("double_becomes_sum", double_becomes_sum)
