@@ -668,3 +668,45 @@ def test_streaming_stores_of_unknown_size(size: int) -> None:
     assert "!nontemporal" in _C.write_kernels([case.text], "llvm", **traits)["text"]
     library = build([case], "llvm", **traits)
     run(case, library.addresses[case.entry()], "llvm streaming")
+
+
+def test_one_scalar_in_loops_of_several_widths() -> None:
+    """A broadcast belongs to its width: sibling loops of other widths have their own."""
+    text = """kernel widths(in %x: f32[42], in %c: f32[1], in %b: u8[1], OUTPUTS) {
+  v0 = load %c[0]
+  v1 = load %b[0]
+  v2 = bitcast v1 : i8
+  for i3 in 3 {
+    for i0 in 2 vector(2) {
+      v3 = load %x[14*i3 + i0]
+      v4 = mul v3, v0
+      store %y[14*i3 + i0], v4
+      v5 = cast v3 : i32
+      v6 = cast v1 : i32
+      v7 = add v5, v6
+      store %z[14*i3 + i0], v7
+    }
+    for i1 in 4 vector(4) {
+      v8 = load %x[14*i3 + i1 + 2]
+      v9 = mul v8, v0
+      store %y[14*i3 + i1 + 2], v9
+      v10 = cast v8 : i32
+      v11 = cast v2 : i32
+      v12 = add v10, v11
+      store %z[14*i3 + i1 + 2], v12
+    }
+    for i2 in 8 vector(4) {
+      v13 = load %x[14*i3 + i2 + 6]
+      v14 = mul v13, v0
+      store %y[14*i3 + i2 + 6], v14
+      v15 = cast v13 : i32
+      v16 = cast v1 : i32
+      v17 = add v15, v16
+      store %z[14*i3 + i2 + 6], v17
+    }
+  }
+}
+"""
+    text = text.replace("OUTPUTS", "out %y: f32[42], out %z: i32[42]")
+    inputs = [torch.randn(42), torch.tensor([2.5]), torch.tensor([200], dtype=torch.uint8)]
+    check([Case(text, inputs, [(torch.float32, 42), (torch.int32, 42)])])

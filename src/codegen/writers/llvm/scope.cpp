@@ -23,9 +23,14 @@ Operand Scope::broadcast(const Operand& value) {
     wide.text = splat_literal(value.dtype, value.text, vector.lanes);
     return wide;
   }
-  std::string key = cat("broadcast ", value.text);
-  if (const Operand* known = code.find(key)) return *known;
   std::string type = register_type(value.dtype, vector.lanes);
+  // By width, as sibling loops may have others; of what is found only the text is shared, as one
+  // name may stand for values of several dtypes (u8 and i8).
+  std::string key = cat("broadcast to ", type, " ", value.text);
+  if (const Operand* known = code.find(key)) {
+    wide.text = known->text;
+    return wide;
+  }
   std::string first =
       code.define(value.level, cat("insertelement ", type, " poison, ", value.typed(), ", i64 0"));
   wide.text =
