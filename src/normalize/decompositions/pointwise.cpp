@@ -1,4 +1,6 @@
 // Pointwise ops as their formulas over core ones.
+#include <ATen/native/BinaryOps.h>
+#include <ATen/native/TypeProperties.h>
 #include <ATen/ops/abs.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/bitwise_not.h>
@@ -17,7 +19,6 @@
 #include <ATen/ops/minimum.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/neg.h>
-#include <ATen/ops/result_type.h>
 #include <ATen/ops/sin.h>
 #include <ATen/ops/sub.h>
 #include <ATen/ops/trunc.h>
@@ -36,9 +37,14 @@ Tensor rsub_tensor(const Tensor& self, const Tensor& other, const Scalar& alpha)
   return at::sub(other, self, alpha);
 }
 
-// other - alpha self
+// other - alpha self, in the dtype that both have together: a negated uint8 has wrapped around.
 Tensor rsub_scalar(const Tensor& self, const Scalar& other, const Scalar& alpha) {
-  return at::add(at::mul(at::neg(self), alpha), other);
+  namespace native = at::native;
+  native::sub_check(self, other);
+  const at::ScalarType dtype = native::result_type(
+      native::update_result_type_state(other, native::update_result_type_state(self, {})));
+  native::alpha_check(dtype, alpha);
+  return at::add(at::mul(at::neg(to_dtype(self, dtype)), alpha), other);
 }
 
 bool is_one(const Scalar& value) { return value.equal(1); }
@@ -104,8 +110,10 @@ Tensor float_of(const Tensor& self) {
 
 // 0 where x is 0 (unless y is NaN), else x log(y)
 Tensor xlogy(const Tensor& self, const Tensor& other) {
-  const Tensor x = float_of(self);
-  const Tensor y = float_of(other);
+  at::ScalarType dtype = at::native::result_type({self, other});
+  if (c10::isIntegralType(dtype, true)) dtype = c10::typeMetaToScalarType(c10::get_default_dtype());
+  const Tensor x = to_dtype(self, dtype);
+  const Tensor y = to_dtype(other, dtype);
   const Tensor product = at::mul(x, at::log(y));
   const Tensor zero = at::where(at::eq(x, 0), number_like(product, 0), product);
   return at::where(at::isnan(y), number_like(product, std::numeric_limits<double>::quiet_NaN()),

@@ -72,6 +72,11 @@ void pointwise_number(RuleContext& ctx) {
 
 // The same over the tensor alone: pow.Tensor_Scalar.
 void pointwise_exponent(RuleContext& ctx) {
+  const c10::IValue& exponent = ctx.arg(1);
+  const bool integers = c10::isIntegralType(ctx.tensor(0).scalar_type(), /*includeBool=*/true) &&
+                        (exponent.isInt() || exponent.isSymInt());
+  TORCH_CHECK(!integers || !(as_symint(exponent) < 0),
+              "Integers to negative integer powers are not allowed.");
   ctx.add_result(elementwise(tensor_operands(ctx), promoted_with_number(ctx, 0, 1)));
 }
 

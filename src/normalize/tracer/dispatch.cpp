@@ -2,6 +2,7 @@
 //
 //   special cases -> decompose it, or keep it: metadata by rule, node recorded, fakes returned.
 #include <algorithm>
+#include <numeric>
 
 #include <ATen/ExpandUtils.h>
 #include <ATen/FunctionalTensorWrapper.h>
@@ -9,6 +10,7 @@
 #include <ATen/ops/copy.h>
 #include <ATen/ops/empty_strided.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/permute.h>
 
 #include "normalize/tracer/trace.h"
 #include "normalize/tracer/trace_key.h"
@@ -73,6 +75,41 @@ static void wrap_functional(c10::IValue& value) {
   }
 }
 
+// Whether a random op makes a contiguous result, so that its first number goes to the first element
+// by index. In place, the first number goes to the first element in memory.
+static bool draws_in_order_of_dims(const OpEntry& op) {
+  return op.random && op.info != nullptr && op.info->shape_rule == "contiguous_like";
+}
+
+// The dimensions from the largest stride to the smallest; empty where they already are in order.
+static std::vector<std::int64_t> memory_order(c10::SymIntArrayRef sizes,
+                                              c10::SymIntArrayRef strides,
+                                              const SymbolicShapes& shapes) {
+  std::vector<std::int64_t> order(sizes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::vector<std::int64_t> moved;  // where there is more than one element
+  std::vector<std::pair<std::int64_t, std::int64_t>> by_stride;
+  for (const std::int64_t d : order) {
+    if (shapes.hint(SymbolicShapes::expr(sizes[d])) == 1) continue;
+    moved.push_back(d);
+    by_stride.emplace_back(-shapes.hint(SymbolicShapes::expr(strides[d])), d);
+  }
+  if (std::is_sorted(by_stride.begin(), by_stride.end())) return {};
+  std::sort(by_stride.begin(), by_stride.end());
+  for (std::size_t i = 0; i < moved.size(); ++i) order[moved[i]] = by_stride[i].second;
+  return order;
+}
+
+static std::vector<std::int64_t> inverse(const std::vector<std::int64_t>& order) {
+  std::vector<std::int64_t> back(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) back[order[i]] = static_cast<std::int64_t>(i);
+  return back;
+}
+
+static void permute_in_place(c10::IValue& value, const std::vector<std::int64_t>& order) {
+  value = at::permute(value.toTensor(), order);
+}
+
 void Trace::dispatch(OpEntry& op, torch::jit::Stack* stack) {
   const std::size_t count = op.arg_kinds.size();
   const Scan found = scan(op, c10::ArrayRef<c10::IValue>(*stack).slice(stack->size() - count));
@@ -82,7 +119,12 @@ void Trace::dispatch(OpEntry& op, torch::jit::Stack* stack) {
   if (!handle_special(op, found, stack)) {
     std::optional<ExpectedLayout> expected;
     if (announced_ && announced_->op == op.handle.schema().name()) std::swap(expected, announced_);
+    std::vector<std::int64_t> order;
+    if (expected && draws_in_order_of_dims(op))
+      order = memory_order(expected->sizes, expected->strides, *shapes_);
+    if (!order.empty()) permute_in_place((*stack)[stack->size() - count], order);
     run(op, found, stack);
+    if (!order.empty()) permute_in_place(stack->back(), inverse(order));
     if (expected) keep_layout(*expected, stack->back());
   }
   if (wrap) {

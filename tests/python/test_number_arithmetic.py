@@ -1,0 +1,91 @@
+"""Numbers beside tensors: the dtype that both have together comes first, errors are eager's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from graph_interpreter import Interpreter
+
+import triptych
+from numerics import check_equal
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    triptych.reset()
+    yield
+
+
+NUMBERS = (0, 1, -3, 1.5)
+DTYPES = (torch.uint8, torch.int8, torch.int64, torch.float16, torch.float32)
+
+
+def values(dtype: torch.dtype) -> torch.Tensor:
+    if dtype.is_floating_point:
+        return torch.tensor([0, 1, -2.5, 200], dtype=dtype)
+    info = torch.iinfo(dtype)
+    return torch.tensor([0, 1, 3, info.min, info.max], dtype=dtype)
+
+
+def check(function: Any, *args: Any) -> None:
+    with torch.no_grad():
+        expected = function(*args)
+        (got,) = Interpreter(triptych.normalize(function, args)).run(*args)
+        compiled = triptych.compile(function)(*args)
+    assert got.dtype == compiled.dtype == expected.dtype
+    check_equal(got, expected)
+    torch.testing.assert_close(compiled, expected)
+
+
+def check_raises(function: Any, *args: Any) -> None:
+    with pytest.raises(RuntimeError) as eager:
+        function(*args)
+    with pytest.raises(RuntimeError) as ours:
+        triptych.normalize(function, args)
+    assert str(eager.value).splitlines()[0] in str(ours.value)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("number", NUMBERS)
+def test_number_minus_tensor(dtype: torch.dtype, number: float) -> None:
+    if dtype is torch.uint8 and number == -3:
+        number = 250
+    check(lambda x: number - x, values(dtype))
+    check(lambda x: torch.rsub(x, number, alpha=2), values(dtype))
+
+
+def test_number_minus_scalar_tensor() -> None:
+    check(lambda x: 1.0 - x, torch.tensor(200, dtype=torch.uint8))
+    check(lambda x: torch.rsub(x, 1.0, alpha=0.5), values(torch.uint8))
+    check(lambda x: (1 + 2j) - x, values(torch.uint8))
+
+
+def test_subtraction_of_bools_is_refused() -> None:
+    mask = torch.tensor([True, False])
+    for number in (1, 1.0, True):
+        check_raises(lambda x, number=number: number - x, mask)
+    check_raises(lambda x: True - x, values(torch.uint8))
+    check_raises(lambda x: torch.rsub(x, 1, alpha=0.5), values(torch.int64))
+    check_raises(lambda x: torch.rsub(x, 1, alpha=True), values(torch.int64))
+
+
+def test_xlogy_promotes_first() -> None:
+    half = torch.rand(2).half()
+    ints = torch.tensor([2, 3])
+    for function in (torch.xlogy, torch.special.xlog1py):
+        check(lambda x, y, function=function: function(x, y), half, ints)
+        check(lambda x, y, function=function: function(x, y), ints, half)
+        check(lambda x, y, function=function: function(x, y), ints, ints.to(torch.uint8))
+        check(lambda x, y, function=function: function(x, y), half, torch.tensor(2.0).double())
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int64, torch.bool])
+def test_integers_to_negative_powers_are_refused(dtype: torch.dtype) -> None:
+    x = torch.ones(2, dtype=dtype)
+    check_raises(lambda x: x**-1, x)
+    check_raises(lambda x: x.clone().pow_(-2), x)
+    check(lambda x: x**-1.0, x)
+    check(lambda x: x**2, x)
