@@ -280,3 +280,38 @@ def test_half_quotients_by_numbers_are_rounded_once(
             run = triptych.generate(graph, writer=writer, eager_rounding=True)
             got, expected = run(*inputs)[0], program(*inputs)
         assert torch.equal(got, expected), (divisor, (got != expected).sum())
+
+
+@pytest.mark.parametrize("writer", ["interpreter", "llvm", "cpp"])
+def test_extremes_keep_signed_zeros(writer: str) -> None:
+    """Of two zeros, relu, clamp, maximum and their kind give the first operand, as eager does.
+
+    Eager's vector code takes maximum's and minimum's second: they are compared below its width.
+    """
+    x, y = torch.tensor([0.0, 0.0, -0.0, -0.0]), torch.tensor([0.0, -0.0, 0.0, -0.0])
+    for name, args in [
+        ("aten.relu.default", [x]),
+        ("aten.hardtanh.default", [x, 0.0, 6.0]),  # relu6
+        ("aten.clamp.default", [x, 0]),
+        ("aten.clamp.default", [x, -0.0]),
+        ("aten.clamp.default", [x, None, 0]),
+        ("aten.maximum.default", [x, y]),
+        ("aten.minimum.default", [x, y]),
+        ("aten.fmax.default", [x, y]),
+        ("aten.fmin.default", [x, y]),
+    ]:
+        expected = op_of(name)(*args)
+        assert torch.equal(torch.signbit(expected), torch.signbit(x))
+        if writer == "interpreter":
+            got = run_lowered(name, args, {}, expected)
+        else:
+            tensors = [a for a in args if isinstance(a, torch.Tensor)]
+            rest = args[len(tensors) :]
+
+            def program(*tensors: torch.Tensor, name: str = name, rest: Any = rest) -> Any:
+                return op_of(name)(*tensors, *rest)
+
+            got = triptych.generate(triptych.normalize(program, tensors), writer=writer)(*tensors)[
+                0
+            ]
+        assert torch.equal(torch.signbit(got), torch.signbit(expected)), name

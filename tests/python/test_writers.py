@@ -710,3 +710,27 @@ def test_one_scalar_in_loops_of_several_widths() -> None:
     text = text.replace("OUTPUTS", "out %y: f32[42], out %z: i32[42]")
     inputs = [torch.randn(42), torch.tensor([2.5]), torch.tensor([200], dtype=torch.uint8)]
     check([Case(text, inputs, [(torch.float32, 42), (torch.int32, 42)])])
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("loop", ["vector(16) unroll(2)", ""])
+def test_extremes_of_zeros_are_the_first_operand(dtype: str, loop: str) -> None:
+    """As in eager: relu(-0) is -0. Also beside a literal, which drops the check for NaN."""
+    text = f"""kernel zeros(in %a: {dtype}[40], in %b: {dtype}[40], OUTPUTS) {{
+  for i0 in 40 {loop} {{
+    v0 = load %a[i0]
+    v1 = load %b[i0]
+    v2 = const 0.0 : {dtype}
+"""
+    made = [(op, "v1") for op in ("min", "max", "fmin", "fmax")] + [("min", "v2"), ("max", "v2")]
+    for k, (op, other) in enumerate(made):
+        text += f"    v{3 + k} = {op} v0, {other}\n    store %y{k}[i0], v{3 + k}\n"
+    outputs = ", ".join(f"out %y{k}: {dtype}[40]" for k in range(len(made)))
+    text = text.replace("OUTPUTS", outputs) + "  }\n}\n"
+    a = torch.tensor([0.0, 0.0, -0.0, -0.0, math.nan], dtype=DTYPES[dtype]).repeat(8)
+    b = torch.tensor([0.0, -0.0, 0.0, -0.0], dtype=DTYPES[dtype]).repeat(10)
+    case = Case(text, [a, b], [(DTYPES[dtype], 40)] * len(made))
+    check([case])
+    for result in case.expected:
+        at = ~a.isnan()
+        assert torch.equal(torch.signbit(result[:40][at]), torch.signbit(a[at]))

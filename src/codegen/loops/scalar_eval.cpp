@@ -75,11 +75,14 @@ double float_remainder(double a, double b) {
 }
 
 double float_min(double a, double b) {
-  return std::isnan(a) || std::isnan(b) ? kNan : std::fmin(a, b);
+  return std::isnan(a) || std::isnan(b) ? kNan : b < a ? b : a;
 }
 double float_max(double a, double b) {
-  return std::isnan(a) || std::isnan(b) ? kNan : std::fmax(a, b);
+  return std::isnan(a) || std::isnan(b) ? kNan : b > a ? b : a;
 }
+// std::fmin may return either of two zeros.
+double number_min(double a, double b) { return std::isnan(a) || b < a ? b : a; }
+double number_max(double a, double b) { return std::isnan(a) || b > a ? b : a; }
 
 struct UnaryFunction {
   ScalarOp op;
@@ -139,9 +142,9 @@ double evaluate_float(ScalarOp op, DType dtype, double a, double b, double c) {
     case ScalarOp::kMax:
       return float_max(a, b);
     case ScalarOp::kFmin:
-      return std::fmin(a, b);
+      return number_min(a, b);
     case ScalarOp::kFmax:
-      return std::fmax(a, b);
+      return number_max(a, b);
     case ScalarOp::kRsqrt:
       return 1 / rounded(std::sqrt(a), dtype);
     case ScalarOp::kAtan2:

@@ -18,8 +18,9 @@
 //   shift_right:          arithmetic for signed; a count negative or too large fills with the sign
 //   (unsigned: 0)
 // Floats
-//   min max:              NaN if either operand is NaN (the first NaN operand); fmin fmax: the
-//   other operand floor_div:            Python's: m = fmod(a, b), d = (a - m) / b, less one when m
+//   min max:              NaN if either operand is NaN; fmin fmax: the other operand. Of equal
+//                         operands, two zeros too, the first
+//   floor_div:            Python's: m = fmod(a, b), d = (a - m) / b, less one when m
 //   is nonzero and of another sign
 //                         than b; then f = floor(d), plus one when d - f > 0.5; a zero takes the
 //                         sign of a / b; b == 0 gives a / b

@@ -11,6 +11,7 @@
 #include <ATen/ops/ge.h>
 #include <ATen/ops/gt.h>
 #include <ATen/ops/isnan.h>
+#include <ATen/ops/le.h>
 #include <ATen/ops/log.h>
 #include <ATen/ops/log1p.h>
 #include <ATen/ops/logical_or.h>
@@ -196,7 +197,7 @@ Tensor fmax(const Tensor& self, const Tensor& other) {
   return at::where(at::logical_or(at::ge(self, other), at::isnan(other)), self, other);
 }
 Tensor fmin(const Tensor& self, const Tensor& other) {
-  return at::where(at::logical_or(at::lt(self, other), at::isnan(other)), self, other);
+  return at::where(at::logical_or(at::le(self, other), at::isnan(other)), self, other);
 }
 
 Tensor isposinf(const Tensor& self) {

@@ -7,9 +7,9 @@
 #include <type_traits>
 
 template <class T>
-static inline T highest_of(T a, T b) {  // a NaN wins
-  if (a != a) return a;
-  return a > b ? a : b;
+static inline T highest_of(T a, T b) {  // a NaN wins, of equals the first
+  if (b != b) return b;
+  return b > a ? b : a;
 }
 
 // Conversions between float and the 16-bit formats, on bit patterns. Exact, round to nearest even.

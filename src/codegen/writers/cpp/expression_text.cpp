@@ -120,6 +120,10 @@ std::string_view float_function(ScalarOp op) {
       return "lowest_of";
     case ScalarOp::kMax:
       return "highest_of";
+    case ScalarOp::kFmin:
+      return "lowest_number";
+    case ScalarOp::kFmax:
+      return "highest_number";
     case ScalarOp::kSign:
       return "sign";
     case ScalarOp::kSigmoid:

@@ -36,15 +36,25 @@ static inline std::int64_t floordiv(std::int64_t a, std::int64_t b) {
      "static inline std::int64_t max(std::int64_t a, std::int64_t b) { return a > b ? a : b; "
      "}\n"},
     {"lowest_of", R"(template <class T>
-static inline T lowest_of(T a, T b) {  // a NaN wins
-  if (a != a) return a;
-  return a < b ? a : b;
+static inline T lowest_of(T a, T b) {  // a NaN wins, of equals the first
+  if (b != b) return b;
+  return b < a ? b : a;
 }
 )"},
     {"highest_of", R"(template <class T>
-static inline T highest_of(T a, T b) {  // a NaN wins
-  if (a != a) return a;
-  return a > b ? a : b;
+static inline T highest_of(T a, T b) {  // a NaN wins, of equals the first
+  if (b != b) return b;
+  return b > a ? b : a;
+}
+)"},
+    {"lowest_number", R"(template <class T>
+static inline T lowest_number(T a, T b) {  // a NaN loses, of equals the first
+  return a != a || b < a ? b : a;
+}
+)"},
+    {"highest_number", R"(template <class T>
+static inline T highest_number(T a, T b) {  // a NaN loses, of equals the first
+  return a != a || b > a ? b : a;
 }
 )"},
     {"beats", R"(template <class T>

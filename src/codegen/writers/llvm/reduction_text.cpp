@@ -61,11 +61,11 @@ std::string combine(Ops& ops, ReduceOp op, const std::string& a, const std::stri
       return floating ? ops.add(a, b) : ops.binary(is_bool ? "or" : "add", a, b);
     case ReduceOp::kProd:
       return floating ? ops.mul(a, b) : ops.binary(is_bool ? "and" : "mul", a, b);
-    // The accumulator stands second: it is one instruction away from the result.
+    // The accumulator stands first: the check for NaN is of the element, off its chain.
     case ReduceOp::kMin:
-      return min_max(ops, false, b, a);
+      return min_max(ops, false, a, b);
     case ReduceOp::kMax:
-      return min_max(ops, true, b, a);
+      return min_max(ops, true, a, b);
     case ReduceOp::kAny:
       return ops.binary("or", a, b);
     case ReduceOp::kAll:

@@ -274,9 +274,9 @@ std::string float_op(Ops& ops, const mapping::Traits& traits, ScalarOp op,
       return min_max(ops, true, x[0], x[1]);
     case ScalarOp::kFmin:
     case ScalarOp::kFmax: {
-      std::string better = ops.fcmp(op == ScalarOp::kFmin ? "olt" : "ogt", x[0], x[1]);
-      std::string chosen = ops.select(better, x[0], x[1]);
-      return ops.select(ops.fcmp("uno", x[1], x[1]), x[0], chosen);
+      std::string better = ops.fcmp(op == ScalarOp::kFmin ? "olt" : "ogt", x[1], x[0]);
+      std::string chosen = ops.select(better, x[1], x[0]);
+      return ops.select(ops.fcmp("uno", x[0], x[0]), x[1], chosen);
     }
     case ScalarOp::kFloor:
       return ops.intrinsic("llvm.floor", {x[0]});
@@ -386,9 +386,10 @@ std::string min_max(Ops& ops, bool max, const std::string& a, const std::string&
     bool is_signed = ir::is_signed(ops.dtype());
     return ops.intrinsic(cat("llvm.", is_signed ? "s" : "u", max ? "max" : "min"), {a, b});
   }
-  // One maxps (it returns b when a comparison fails, so a NaN in b stays), then a NaN in a.
-  std::string better = ops.select(ops.fcmp(max ? "ogt" : "olt", a, b), a, b);
-  return ops.select(ops.fcmp("uno", a, a), a, better);
+  // One maxps (it returns a when the comparison fails, so a NaN in a stays, and a zero in a beside
+  // one of the other sign), then a NaN in b: none when b is a literal, as in relu.
+  std::string better = ops.select(ops.fcmp(max ? "ogt" : "olt", b, a), b, a);
+  return ops.select(ops.fcmp("uno", b, b), b, better);
 }
 
 std::string cast(Code& code, const mapping::Traits& traits, const Operand& value, DType to,
