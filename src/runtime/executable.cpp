@@ -1,5 +1,6 @@
 #include "runtime/executable.h"
 
+#include <ATen/MemoryOverlap.h>
 #include <ATen/ops/as_strided.h>
 #include <ATen/ops/empty_strided.h>
 #include <ATen/record_function.h>
@@ -231,8 +232,24 @@ class Executable::Call {
     if (!same_strides) ++owner_.restrided_;
     at::Tensor copy =
         empty_output(sizes, strides, slot.dtype, result.device(), frame_.integer(slot.bytes));
-    copy.copy_(result);
+    copy_elements(copy, result);
     return copy;
+  }
+
+  // PyTorch refuses to write a tensor whose elements share memory, as `expand` makes them: where
+  // the source shares in the same way, the memory behind both is copied.
+  static void copy_elements(at::Tensor& to, const at::Tensor& from) {
+    bool same_strides = true;
+    std::int64_t extent = 1;
+    for (std::int64_t d = 0; d < from.dim(); ++d) {
+      same_strides = same_strides && (from.size(d) == 1 || to.stride(d) == from.stride(d));
+      extent += (from.size(d) - 1) * from.stride(d);
+    }
+    if (same_strides && at::has_internal_overlap(from) == at::MemOverlap::Yes) {
+      to.as_strided({extent}, {1}).copy_(from.as_strided({extent}, {1}));
+    } else {
+      to.copy_(from);
+    }
   }
 
   // Some ops return an argument itself; its memory is planned, or the user's.
@@ -290,7 +307,7 @@ class Executable::Call {
       at::Tensor copy = empty_output(frame_.integers(slot.sizes), frame_.integers(slot.strides),
                                      slot.dtype, slot.device, frame_.integer(slot.bytes));
       const KernelMode mode;
-      copy.copy_(frame_.tensor(slot_index));
+      copy_elements(copy, frame_.tensor(slot_index));
       return copy;
     }
     if (slot.storage == Storage::kView) return frame_.view_of(frame_.tensor(slot.root), slot);

@@ -530,3 +530,22 @@ def test_small_outputs_are_recycled_but_never_shared() -> None:
     triptych.reset()
     for program, x in programs.values():
         assert torch.equal(program(x)[0], x + 1)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.logsumexp(-1),
+        lambda x: x.real.amax(-1, True),
+        lambda x: torch.view_as_real(x).select(2, 1) + 1,
+        lambda x: x.conj().logsumexp(-1),
+        lambda x: x.conj().imag + 1,
+        lambda x: x[:, 1:].logsumexp(0),
+    ],
+)
+@pytest.mark.parametrize("columns", [2, 33])
+def test_external_views_of_expanded_inputs(function: Any, columns: int) -> None:
+    x = torch.randn(1, columns, dtype=torch.complex64).expand(3, columns)
+    triptych.reset()
+    with torch.no_grad():
+        torch.testing.assert_close(triptych.compile(function)(x), function(x))
