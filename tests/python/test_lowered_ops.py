@@ -315,3 +315,31 @@ def test_extremes_keep_signed_zeros(writer: str) -> None:
                 0
             ]
         assert torch.equal(torch.signbit(got), torch.signbit(expected)), name
+
+
+@pytest.mark.parametrize("writer", ["llvm", "cpp"])
+@pytest.mark.parametrize("wide", [torch.float32, torch.float64])
+@pytest.mark.parametrize("narrow", [torch.bfloat16, torch.float16])
+def test_a_cast_of_the_program_rounds(wide: torch.dtype, narrow: torch.dtype, writer: str) -> None:
+    """Fused or not: the rest that rounding leaves is what the program asks for."""
+
+    def rest(x: torch.Tensor) -> torch.Tensor:
+        return x - x.to(narrow).to(wide)
+
+    def rest_of_product(x: torch.Tensor) -> torch.Tensor:
+        product = x * 3
+        return product - product.to(narrow)
+
+    def centred(x: torch.Tensor) -> torch.Tensor:
+        y = x.to(narrow).float()
+        return y - y.amax(-1, keepdim=True)
+
+    def copied(x: torch.Tensor) -> torch.Tensor:
+        return x - torch.empty_like(x, dtype=narrow).copy_(x)
+
+    x = torch.randn(33, 5, dtype=wide, generator=torch.Generator().manual_seed(0))
+    for program in (rest, rest_of_product, centred, copied):
+        expected = program(x)
+        assert expected.abs().max() > 0
+        got = triptych.generate(triptych.normalize(program, [x]), writer=writer)(x)[0]
+        assert torch.equal(got, expected), program.__name__

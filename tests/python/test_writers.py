@@ -734,3 +734,26 @@ def test_extremes_of_zeros_are_the_first_operand(dtype: str, loop: str) -> None:
     for result in case.expected:
         at = ~a.isnan()
         assert torch.equal(torch.signbit(result[:40][at]), torch.signbit(a[at]))
+
+
+@pytest.mark.parametrize("half", ["bf16", "f16"])
+@pytest.mark.parametrize("loop", ["vector(16) unroll(2)", ""])
+def test_rounding_through_bits(half: str, loop: str) -> None:
+    """What a cast that the program asks for becomes: no executor may take the wider value."""
+    text = f"""kernel bits(in %x: f32[{N}], out %y: f32[{N}]) {{
+  for i0 in {N} {loop} {{
+    v0 = load %x[i0]
+    v1 = cast v0 : {half}
+    v2 = bitcast v1 : i16
+    v3 = bitcast v2 : {half}
+    v4 = cast v3 : f32
+    v5 = sub v0, v4
+    store %y[i0], v5
+  }}
+}}
+"""
+    x = values("f32", 5)
+    case = Case(text, [x], [(torch.float32, N)])
+    check([case])
+    rest = x - x.to(DTYPES[half]).float()
+    assert torch.equal(case.expected[0][:N].nan_to_num(), rest.nan_to_num())
