@@ -91,3 +91,22 @@ def test_transformer_layer_in_training(batch_first: bool) -> None:
         got, after = outcome(triptych.compile(layer), x)
     torch.testing.assert_close(got, expected)
     assert torch.equal(after, state)
+
+
+@pytest.mark.parametrize(
+    "view", [lambda b: b[1:9, 1:30], lambda b: b.diagonal(), lambda b: b[:, 3]]
+)
+def test_normal_numbers_in_a_view_with_gaps(view: Any) -> None:
+    """Eager has another algorithm there than for contiguous memory: not compiled."""
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        base = x * 0
+        view(base).normal_()
+        return base
+
+    x = torch.ones(20, 40)
+    with torch.no_grad():
+        expected, state = outcome(function, x)
+        got, after = outcome(triptych.compile(function), x)
+    assert torch.equal(got, expected)
+    assert torch.equal(after, state)

@@ -75,6 +75,17 @@ static void wrap_functional(c10::IValue& value) {
   }
 }
 
+static bool has_gaps(c10::SymIntArrayRef sizes, c10::SymIntArrayRef strides) {
+  ir::SymExpr reach = 1;
+  ir::SymExpr count = 1;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    const ir::SymExpr size = SymbolicShapes::expr(sizes[d]);
+    reach += (size - 1) * SymbolicShapes::expr(strides[d]);
+    count *= size;
+  }
+  return !(reach == count);
+}
+
 // Whether a random op makes a contiguous result, so that its first number goes to the first element
 // by index. In place, the first number goes to the first element in memory.
 static bool draws_in_order_of_dims(const OpEntry& op) {
@@ -118,10 +129,17 @@ void Trace::dispatch(OpEntry& op, torch::jit::Stack* stack) {
                     !found.all_meta;
   if (!handle_special(op, found, stack)) {
     std::optional<ExpectedLayout> expected;
-    if (announced_ && announced_->op == op.handle.schema().name()) std::swap(expected, announced_);
+    const std::string& name = op.handle.schema().name();
+    if (announced_ && (announced_->op == name || announced_->op + "_functional" == name))
+      std::swap(expected, announced_);
     std::vector<std::int64_t> order;
-    if (expected && draws_in_order_of_dims(op))
+    if (expected && draws_in_order_of_dims(op)) {
       order = memory_order(expected->sizes, expected->strides, *shapes_);
+    } else if (expected && op.random && has_gaps(expected->sizes, expected->strides)) {
+      // Its kernel may draw otherwise in contiguous memory, which is what stands for the view.
+      throw Unsupported(
+          unsupported("normalize.random_view", op.name + " would fill a view with gaps"));
+    }
     if (!order.empty()) permute_in_place((*stack)[stack->size() - count], order);
     run(op, found, stack);
     if (!order.empty()) permute_in_place(stack->back(), inverse(order));
@@ -167,14 +185,7 @@ void Trace::keep_layout(const ExpectedLayout& expected, c10::IValue& result) {
   const at::Tensor value = result.toTensor();
   if (value.sym_sizes() != c10::SymIntArrayRef(expected.sizes)) return;
   // A layout with gaps is a view's: the result is written into its base.
-  ir::SymExpr reach = 1;
-  ir::SymExpr count = 1;
-  for (std::size_t d = 0; d < expected.sizes.size(); ++d) {
-    const ir::SymExpr size = SymbolicShapes::expr(expected.sizes[d]);
-    reach += (size - 1) * SymbolicShapes::expr(expected.strides[d]);
-    count *= size;
-  }
-  if (!(reach == count)) return;
+  if (has_gaps(expected.sizes, expected.strides)) return;
   bool same = true;
   for (std::size_t d = 0; d < expected.sizes.size(); ++d) {
     const bool counts =
