@@ -101,11 +101,7 @@ PyObject* value_object(const c10::IValue& value) {
 }
 
 nb::tuple run_graph(const ir::Graph& graph, const nb::args& inputs) {
-  std::vector<c10::IValue> values;
-  for (const runtime::InputRef& input : inputs_of(inputs)) {
-    values.push_back(input.tensor != nullptr ? c10::IValue(*input.tensor)
-                                             : c10::IValue(input.integer));
-  }
+  const std::vector<c10::IValue> values = runtime::values_of(inputs_of(inputs));
   std::vector<c10::IValue> results;
   {
     const nb::gil_scoped_release released;

@@ -78,6 +78,11 @@ def _plain_path(path: str) -> str:
     return re.sub(r"^[LG]\.(self\.)?", "", plain).replace("_modules.", "")
 
 
+def varies(size: Any) -> bool:
+    """Whether a size is symbolic: PyTorch keeps symbols that it has found to be one number."""
+    return isinstance(size, torch.SymInt) and not str(size).lstrip("-").isdigit()
+
+
 def target_name(node: Node) -> str:
     """The public dotted name of what a node calls."""
     from torch.fx.node import _get_qualified_name
@@ -172,11 +177,9 @@ class _Writer:
 
     def size(self, size: Any) -> str:
         """A number, or a symbol of ours for each expression that PyTorch has."""
-        if not isinstance(size, torch.SymInt):
+        if not varies(size):
             return str(size)
         printed = str(size.node.expr)
-        if printed.lstrip("-").isdigit():  # a symbol that PyTorch found to be one number
-            return printed
         plain = printed if printed.isidentifier() else f"e{len(self.symbols)}"
         return self.symbols.setdefault(printed, (plain, size.node.hint))[0]
 

@@ -13,7 +13,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from . import _C, devices, errors, names, program_state
-from .captured import node_location
+from .captured import node_location, varies
 from .leak_guard import no_data
 from .node_runner import NodeRunner
 
@@ -231,7 +231,7 @@ def _add_leaves(
             seen[id(leaf)] = len(inputs)
             kind = "parameter" if isinstance(leaf, torch.nn.Parameter) else "user"
         elif isinstance(leaf, torch.SymInt):
-            symbols = [] if given is None or not _varies(leaf) else [(0, _identifier(str(leaf)))]
+            symbols = [] if given is None or not varies(leaf) else [(0, _identifier(str(leaf)))]
             leaf = _hint(leaf)
         elif type(leaf) is not int or not (symbols or named):
             positions.append(None)
@@ -250,15 +250,10 @@ def _symbols(node: Any) -> list[tuple[int, str]]:
     """The dimensions of a placeholder that its graph holds as symbols."""
     value = node.meta.get("example_value") if node is not None else None
     if isinstance(value, torch.SymInt):
-        return [(0, _identifier(str(value)))] if _varies(value) else []
+        return [(0, _identifier(str(value)))] if varies(value) else []
     if not isinstance(value, torch.Tensor):
         return []
-    return [(dim, _identifier(str(size))) for dim, size in enumerate(value.shape) if _varies(size)]
-
-
-def _varies(size: Any) -> bool:
-    """PyTorch keeps symbols that it has found to be one number."""
-    return isinstance(size, torch.SymInt) and not str(size).lstrip("-").isdigit()
+    return [(dim, _identifier(str(size))) for dim, size in enumerate(value.shape) if varies(size)]
 
 
 _SPELLED = {" ": "", "+": "_plus_", "-": "_minus_", "*": "_times_", "/": "_by_"}

@@ -17,27 +17,23 @@ class Parser {
         value_parser_([this](Scanner&) { return value_use(); }) {}
 
   Result<Graph> run() {
-    skip_comments();
+    scanner_.skip_comments();
     TRIPTYCH_TRY([[maybe_unused]] const Unit keyword, scanner_.expect("graph"));
     TRIPTYCH_TRY(std::string name, parse_word(scanner_));
     TRIPTYCH_TRY(const Level level, parse_level());
     graph_ = Graph(std::move(name), level);
     TRIPTYCH_TRY([[maybe_unused]] const Unit opened, scanner_.expect("{"));
     while (true) {
-      skip_comments();
+      scanner_.skip_comments();
       if (scanner_.accept("}")) break;
       TRIPTYCH_TRY([[maybe_unused]] const Unit parsed, statement());
     }
-    skip_comments();
+    scanner_.skip_comments();
     if (!scanner_.at_end()) return scanner_.error("the end of the graph's text");
     return std::move(graph_);
   }
 
  private:
-  void skip_comments() {
-    while (scanner_.peek() == '#') scanner_.rest_of_line();
-  }
-
   Result<Level> parse_level() {
     if (scanner_.accept("normalized")) return Level::kNormalized;
     if (scanner_.accept("captured")) return Level::kCaptured;

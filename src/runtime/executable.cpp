@@ -145,12 +145,7 @@ class Executable::Call {
   // Mutations come last in a program, so the inputs are still what they were.
   [[noreturn]] void explain(std::int32_t error) {
     if (owner_.options_.graph != nullptr) {
-      std::vector<c10::IValue> values;
-      for (const InputRef& input : inputs_) {
-        values.push_back(input.tensor != nullptr ? c10::IValue(*input.tensor)
-                                                 : c10::IValue(input.integer));
-      }
-      compute_graph(*owner_.options_.graph, values);
+      compute_graph(*owner_.options_.graph, values_of(inputs_));
       fail(internal_error("runtime.false_check", "a kernel reported error " +
                                                      std::to_string(error) +
                                                      " where the ops themselves report none"));

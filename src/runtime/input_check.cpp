@@ -90,6 +90,18 @@ Range memory_of(const at::Tensor& tensor) {
 
 }  // namespace
 
+std::vector<c10::IValue> values_of(std::span<const InputRef> inputs) {
+  std::vector<c10::IValue> values;
+  values.reserve(inputs.size());
+  for (const InputRef& input : inputs) {
+    if (input.tensor != nullptr)
+      values.emplace_back(*input.tensor);
+    else
+      values.emplace_back(input.integer);
+  }
+  return values;
+}
+
 void read_symbols(const Layout& layout, std::span<const InputRef> inputs,
                   std::vector<std::int64_t>& symbols) {
   if (inputs.size() != layout.program.inputs.size()) {

@@ -13,6 +13,9 @@ struct InputRef {
   std::int64_t integer = 0;
 };
 
+// As the reference executor takes them.
+std::vector<c10::IValue> values_of(std::span<const InputRef> inputs);
+
 // Number, kind, dtype, device, rank; then the values of the program's symbols. Throws ProgramError
 // (user).
 void read_symbols(const Layout& layout, std::span<const InputRef> inputs,

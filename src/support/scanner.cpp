@@ -153,6 +153,10 @@ Result<std::string> Scanner::quoted() {
   return out;
 }
 
+void Scanner::skip_comments() {
+  while (peek() == '#') rest_of_line();
+}
+
 std::string_view Scanner::rest_of_line() {
   std::size_t end = text_.find('\n', position_);
   if (end == std::string_view::npos) end = text_.size();

@@ -27,6 +27,7 @@ class Scanner {
   Result<double> number();          // a float, "inf", "-inf", "nan"
   Result<std::string> quoted();     // "text" with \n \t \\ \" \xNN escapes
   std::string_view rest_of_line();  // up to the line's end, without the blanks around
+  void skip_comments();             // whole lines that start with '#'
   bool line_ended();                // only blanks up to the line's end (or the end of text)
   bool adjacent() const;            // no blank before the next character
 

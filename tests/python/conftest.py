@@ -7,13 +7,16 @@ and program that any test makes; each is verified on the way.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import pytest
+import torch
 
 os.environ.setdefault("TRIPTYCH_STRICT", "1")
 
+import triptych  # noqa: E402
 from triptych import _C  # noqa: E402
 
 
@@ -41,6 +44,15 @@ def check_generated(
     check_round_trip(code.program, partial(_C.Plan.parse, constants=constants))
     for kernel in code.program.kernels:
         check_round_trip(kernel, _C.parse_kernel)
+
+
+@pytest.fixture
+def inference() -> Iterator[None]:
+    """Nothing compiled yet, one seed, no gradients; modules ask for it for all of their tests."""
+    triptych.reset()
+    torch.manual_seed(0)
+    with torch.no_grad():
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")

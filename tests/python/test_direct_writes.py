@@ -3,7 +3,7 @@ nothing can tell the difference from a copy at the end."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,12 +12,7 @@ import torch
 import triptych
 from numerics import check_equal
 
-
-@pytest.fixture(autouse=True)
-def inference() -> Iterator[None]:
-    torch.manual_seed(0)
-    with torch.no_grad():
-        yield
+pytestmark = pytest.mark.usefixtures("inference")
 
 
 def update(x: torch.Tensor, y: torch.Tensor) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,13 +11,7 @@ import torch
 import triptych
 from numerics import check_equal
 
-
-@pytest.fixture(autouse=True)
-def inference() -> Iterator[None]:
-    triptych.reset()
-    torch.manual_seed(0)
-    with torch.no_grad():
-        yield
+pytestmark = pytest.mark.usefixtures("inference")
 
 
 def real(*shape: int) -> torch.Tensor:

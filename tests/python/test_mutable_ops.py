@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,6 +11,8 @@ from graph_interpreter import Interpreter
 
 import triptych
 from numerics import check_equal
+
+pytestmark = pytest.mark.usefixtures("inference")
 
 
 @torch.library.custom_op("triptych_mutable::add_one", mutates_args=("x",))
@@ -48,14 +50,6 @@ def fill_all(xs: list[torch.Tensor]) -> None:
 @torch.library.custom_op("triptych_mutable::noise", mutates_args=("x",))
 def noise(x: torch.Tensor) -> None:
     x.add_(torch.rand_like(x))
-
-
-@pytest.fixture(autouse=True)
-def inference() -> Iterator[None]:
-    triptych.reset()
-    torch.manual_seed(0)
-    with torch.no_grad():
-        yield
 
 
 def on_intermediate(x: torch.Tensor, y: torch.Tensor) -> Any:

@@ -55,20 +55,16 @@ class Parser {
     TRIPTYCH_TRY([[maybe_unused]] const Unit keyword, scanner_.expect("program"));
     TRIPTYCH_TRY([[maybe_unused]] const Unit opened, scanner_.expect("{"));
     while (true) {
-      skip_comments();
+      scanner_.skip_comments();
       if (scanner_.accept("}")) break;
       TRIPTYCH_TRY([[maybe_unused]] const Unit parsed, statement());
     }
-    skip_comments();
+    scanner_.skip_comments();
     if (!scanner_.at_end()) return scanner_.error("the end of the program's text");
     return Unit{};
   }
 
  private:
-  void skip_comments() {
-    while (scanner_.peek() == '#') scanner_.rest_of_line();
-  }
-
   Status statement() {
     if (scanner_.peek() == '%') return external_call();
     if (scanner_.accept("call")) return call_target({});
