@@ -44,6 +44,8 @@ enum class SourceKind : std::uint8_t {
   kPartialFunction,     // of a functools.partial, as the following
   kPartialArguments,    // the tuple
   kPartialKeywords,     // the dict
+  kPropertyGetter,      // of a property: its `fget`, or null
+  kWrappedFunction,     // of a staticmethod or classmethod: its `__func__`
   kTensorGrad,          // the gradient of a tensor, or null
 };
 
