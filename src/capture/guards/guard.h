@@ -48,10 +48,15 @@ struct TensorFacts {
   bool neg = false, conj = false, inference = false;
   std::vector<std::int64_t> sizes;
   std::vector<std::int64_t> strides;
-  std::int64_t offset_alignment = 0;  // the storage offset's bytes modulo 64
+  std::int64_t storage_offset = kAnyOffset;  // of a program that uses it (as_strided, set_, ...)
+  static constexpr std::int64_t kAnyOffset = -1;
   // Dimensions that are symbols: any size from 2 on is accepted, and a stride that its size
   // determines. Same length as sizes, or empty: all are fixed.
   std::vector<bool> symbolic;
+  // With symbolic sizes: the dimensions from the innermost outwards, and which strides are the
+  // product of what lies inside. Set by `follow_sizes` (tensor_facts.h).
+  std::vector<std::uint8_t> order;
+  std::vector<bool> dense;
 };
 
 // The modes of PyTorch and Python that change what a program means, of the calling thread.

@@ -95,10 +95,15 @@ class SourceArena {
 
  private:
   SourceId find_or_add(Source source);
+  std::string slot_text(std::size_t number) const;
+  std::string root_text(const Source& node) const;
+  std::string item_text(const Source& node) const;
+  std::string cell_text(const Source& node) const;
 
   std::vector<Source> nodes_;
   std::unordered_multimap<std::size_t, std::uint32_t> index_;
   std::vector<std::string> slot_names_;
+  std::size_t first_free_ = 0;  // of the names, the first that is a variable of the closure
 };
 
 }  // namespace triptych::capture

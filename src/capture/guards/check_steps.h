@@ -1,0 +1,28 @@
+// Steps of a guard program that check a register.
+#pragma once
+
+#include <deque>
+
+#include "capture/guards/guard_step.h"
+#include "capture/guards/size_relations.h"
+
+namespace triptych::capture {
+
+// What checks refer to; their addresses stay.
+struct StepData {
+  std::deque<Expected> objects;
+  std::deque<std::vector<Expected>> keys;
+  std::deque<RegisterList> registers;
+  std::deque<SizeRelations> relations;
+};
+
+// The step that checks the guard; `from` is set by the caller. `others` are the registers of the
+// guard's other sources. The guard's own object and tensor facts must outlive the step.
+GuardStep make_check(const Guard& guard, RegisterList others, StepData& data);
+
+// The value of a symbol: sets `context.symbols[number]`.
+GuardStep make_symbol(const InputSymbol& symbol, std::uint32_t number, bool is_first);
+// The relations between the symbols.
+GuardStep make_relations(SizeRelations relations, StepData& data);
+
+}  // namespace triptych::capture

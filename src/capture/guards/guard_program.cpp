@@ -1,0 +1,111 @@
+#include "capture/guards/guard_program.h"
+
+#include "capture/guards/plain_value.h"
+#include "capture/guards/tensor_facts.h"
+
+namespace triptych::capture {
+namespace {
+
+// Registers of a run, kept by each thread. A run inside a run, which only a lookup that meets
+// foreign keys of the same hash can cause, gets its own.
+class Scratch {
+ public:
+  Scratch(std::size_t registers, std::size_t symbols) {
+    registers_.swap(kept_registers());
+    symbols_.swap(kept_symbols());
+    if (registers_.size() < registers) registers_.resize(registers);
+    if (symbols_.size() < symbols) symbols_.resize(symbols);
+  }
+  ~Scratch() {
+    registers_.swap(kept_registers());
+    symbols_.swap(kept_symbols());
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  PyObject** registers() { return registers_.data(); }
+  std::int64_t* symbols() { return symbols_.data(); }
+
+ private:
+  static std::vector<PyObject*>& kept_registers() {
+    static thread_local std::vector<PyObject*> kept;
+    return kept;
+  }
+  static std::vector<std::int64_t>& kept_symbols() {
+    static thread_local std::vector<std::int64_t> kept;
+    return kept;
+  }
+  std::vector<PyObject*> registers_;
+  std::vector<std::int64_t> symbols_;
+};
+
+}  // namespace
+
+std::size_t GuardProgram::run(GuardContext& context) const {
+  const GuardStep* const first = steps_.data();
+  const GuardStep* const last = first + steps_.size();
+  for (const GuardStep* step = first; step != last; ++step) {
+    if (!step->run(*step, context)) return static_cast<std::size_t>(step - first);
+  }
+  return steps_.size();
+}
+
+bool GuardProgram::check(GuardContext& context, std::vector<PyObject*>& exported) const {
+  Scratch scratch(register_count(), symbol_count_);
+  context.registers = scratch.registers();
+  context.symbols = scratch.symbols();
+  if (run(context) != steps_.size()) return false;
+  exported.resize(exports_.size());
+  for (std::size_t k = 0; k < exports_.size(); ++k) {
+    exported[k] = context.registers[exports_[k]];
+  }
+  return true;
+}
+
+GuardFailure GuardProgram::explain(GuardContext& context) const {
+  Scratch scratch(register_count(), symbol_count_);
+  context.registers = scratch.registers();
+  context.symbols = scratch.symbols();
+  const std::size_t step = run(context);
+  if (step == steps_.size()) return {};
+  const std::uint32_t guard = steps_[step].guard;
+  const bool known = guard < guards_.guards.size();
+  return {failure_text(steps_[step], context),
+          known ? guards_.guards[guard].location : std::string()};
+}
+
+void GuardProgram::add_changes(const Guard& guard, PyObject* value,
+                               std::set<std::pair<std::string, int>>& changes) const {
+  if (guard.kind == GuardKind::kEquals) {
+    const bool integers = PyLong_CheckExact(guard.object.get()) && PyLong_CheckExact(value);
+    if (integers && !plain_equal(guard.object.get(), value)) {
+      changes.emplace(sources_->text(guard.source), InputSymbol::kInteger);
+    }
+  }
+  if (guard.kind != GuardKind::kTensor) return;
+  const std::vector<std::int64_t> sizes = sizes_of(*guard.tensor, value);
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] == guard.tensor->sizes[d]) continue;
+    changes.emplace(sources_->text(guard.source), static_cast<int>(d));
+  }
+}
+
+std::set<std::pair<std::string, int>> GuardProgram::changed_numbers(GuardContext& context) const {
+  Scratch scratch(register_count(), symbol_count_);
+  context.registers = scratch.registers();
+  context.symbols = scratch.symbols();
+  std::set<std::pair<std::string, int>> changes;
+  for (const GuardStep& step : steps_) {
+    if (step.is_load) {
+      // What cannot be loaded leaves nothing to load from.
+      if (!step.run(step, context)) context.registers[step.to] = nullptr;
+    } else if (step.guard < guards_.guards.size()) {
+      const Guard& guard = guards_.guards[step.guard];
+      PyObject* const value = guard.source ? context.registers[step.from] : nullptr;
+      if (value != nullptr) add_changes(guard, value, changes);
+    }
+  }
+  return changes;
+}
+
+}  // namespace triptych::capture

@@ -1,0 +1,141 @@
+#include "capture/guards/size_relations.h"
+
+#include <algorithm>
+
+namespace triptych::capture {
+namespace {
+
+constexpr std::size_t kDeepest = 32;  // of a program's stack
+
+const char* sign(ir::SymGuard::Kind kind) {
+  switch (kind) {
+    case ir::SymGuard::Kind::kEq:
+      return " == ";
+    case ir::SymGuard::Kind::kNe:
+      return " != ";
+    case ir::SymGuard::Kind::kLt:
+      return " < ";
+    case ir::SymGuard::Kind::kLe:
+      return " <= ";
+  }
+  return "";
+}
+
+bool holds(ir::SymGuard::Kind kind, std::int64_t left, std::int64_t right) {
+  switch (kind) {
+    case ir::SymGuard::Kind::kEq:
+      return left == right;
+    case ir::SymGuard::Kind::kNe:
+      return left != right;
+    case ir::SymGuard::Kind::kLt:
+      return left < right;
+    case ir::SymGuard::Kind::kLe:
+      return left <= right;
+  }
+  return false;
+}
+
+}  // namespace
+
+SizeRelations::SizeRelations(const std::vector<ir::SymGuard>& relations,
+                             const std::vector<std::string>& names) {
+  for (const ir::SymGuard& guard : relations) {
+    Relation relation{guard.kind, {}, {}};
+    relation.known =
+        compile(guard.left, names, relation.left) && compile(guard.right, names, relation.right);
+    relations_.push_back(std::move(relation));
+    texts_.push_back(guard.left.str() + sign(guard.kind) + guard.right.str());
+  }
+}
+
+// Postfix; an atom that is no symbol is one operation on two expressions.
+bool SizeRelations::compile(const ir::SymExpr& expr, const std::vector<std::string>& names,
+                            std::vector<Code>& codes) {
+  if (expr.is_constant()) {
+    codes.push_back({Op::kConstant, expr.constant()});
+    return true;
+  }
+  if (expr.is_symbol()) {
+    const auto found = std::find(names.begin(), names.end(), expr.as_symbol().str());
+    codes.push_back({Op::kSymbol, found - names.begin()});
+    return found != names.end();
+  }
+  if (const auto call = expr.as_call()) {
+    const Op op = call->op == "floordiv" ? Op::kFloorDiv
+                  : call->op == "mod"    ? Op::kMod
+                  : call->op == "min"    ? Op::kMin
+                                         : Op::kMax;
+    if (!compile(*call->a, names, codes) || !compile(*call->b, names, codes)) return false;
+    codes.push_back({op, 0});
+    return true;
+  }
+  bool first = true;
+  for (const ir::SymExpr::Term& term : expr.terms()) {
+    codes.push_back({Op::kConstant, term.coefficient});
+    for (const ir::SymExpr& atom : term.atoms) {
+      if (!compile(atom, names, codes)) return false;
+      codes.push_back({Op::kMultiply, 0});
+    }
+    if (!first) codes.push_back({Op::kAdd, 0});
+    first = false;
+  }
+  return true;
+}
+
+bool SizeRelations::apply(Op op, std::int64_t a, std::int64_t b, std::int64_t& value) {
+  switch (op) {
+    case Op::kAdd:
+      return !__builtin_add_overflow(a, b, &value);
+    case Op::kMultiply:
+      return !__builtin_mul_overflow(a, b, &value);
+    case Op::kMin:
+      value = std::min(a, b);
+      return true;
+    case Op::kMax:
+      value = std::max(a, b);
+      return true;
+    case Op::kFloorDiv:
+    case Op::kMod: {
+      if (b == 0 || (a == INT64_MIN && b == -1)) return false;
+      std::int64_t rest = a % b;
+      if (rest != 0 && (rest < 0) != (b < 0)) rest += b;
+      value = op == Op::kMod ? rest : (a - rest) / b;
+      return true;
+    }
+    case Op::kConstant:
+    case Op::kSymbol:
+      return false;
+  }
+  return false;
+}
+
+bool SizeRelations::evaluate(const std::vector<Code>& codes, const std::int64_t* symbols,
+                             std::int64_t& value) {
+  std::int64_t stack[kDeepest];
+  std::size_t depth = 0;
+  for (const Code& code : codes) {
+    if (code.op == Op::kConstant || code.op == Op::kSymbol) {
+      if (depth == kDeepest) return false;
+      stack[depth++] = code.op == Op::kConstant ? code.value : symbols[code.value];
+      continue;
+    }
+    std::int64_t result = 0;
+    if (!apply(code.op, stack[depth - 2], stack[depth - 1], result)) return false;
+    stack[--depth - 1] = result;
+  }
+  value = stack[0];
+  return true;
+}
+
+int SizeRelations::first_broken(const std::int64_t* symbols) const {
+  for (std::size_t k = 0; k < relations_.size(); ++k) {
+    const Relation& relation = relations_[k];
+    std::int64_t left = 0, right = 0;
+    const bool good = relation.known && evaluate(relation.left, symbols, left) &&
+                      evaluate(relation.right, symbols, right) && holds(relation.kind, left, right);
+    if (!good) return static_cast<int>(k);
+  }
+  return -1;
+}
+
+}  // namespace triptych::capture
