@@ -306,6 +306,8 @@ class Executable::Call {
       return copy;
     }
     if (slot.storage == Storage::kView) return frame_.view_of(frame_.tensor(slot.root), slot);
+    // Nobody else looks at it: an output that comes twice is kSameAs.
+    if (slot.storage == Storage::kOutput && slot.views.empty()) return frame_.take(slot_index);
     return frame_.tensor(slot_index);
   }
 

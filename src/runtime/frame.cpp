@@ -3,6 +3,8 @@
 #include <ATen/EmptyTensor.h>
 #include <ATen/ops/empty_strided.h>
 
+#include <algorithm>
+
 #include "runtime/argument_to_ivalue.h"
 #include "runtime/errors.h"
 #include "runtime/large_memory.h"
@@ -30,6 +32,16 @@ c10::DispatchKeySet keys_of(c10::Device device) {
 c10::Storage storage_of(c10::DataPtr data, std::int64_t bytes, c10::Allocator* allocator) {
   return c10::Storage(c10::Storage::use_byte_size_t(), static_cast<std::size_t>(bytes),
                       std::move(data), allocator, allocator != nullptr);
+}
+
+// The strides are exactly those that PyTorch gives a contiguous tensor of these sizes.
+bool contiguous(at::IntArrayRef sizes, at::IntArrayRef strides) {
+  std::int64_t expected = 1;
+  for (std::size_t d = sizes.size(); d-- > 0;) {
+    if (strides[d] != expected) return false;
+    expected *= std::max<std::int64_t>(sizes[d], 1);
+  }
+  return true;
 }
 
 std::string relation(ir::SymGuard::Kind kind) {
@@ -74,7 +86,11 @@ at::Tensor empty_output(at::IntArrayRef sizes, at::IntArrayRef strides, at::Scal
       storage_of(small ? allocate_small(bytes) : allocate_large(bytes), bytes,
                  c10::GetAllocator(at::kCPU)),
       keys_of(device), c10::scalarTypeToTypeMeta(dtype));
-  tensor.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
+  // Strides that need no look at them are half the cost of a small tensor.
+  if (contiguous(sizes, strides))
+    tensor.unsafeGetTensorImpl()->set_sizes_contiguous(sizes);
+  else
+    tensor.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
   return tensor;
 }
 

@@ -28,6 +28,7 @@ class Frame {
   void clear() noexcept;
 
   const at::Tensor& tensor(SlotIndex slot) const { return *pointers_[slot]; }
+  at::Tensor take(SlotIndex slot) { return std::move(tensors_[slot]); }  // undefined afterwards
   char* data(SlotIndex slot) const { return data_[slot]; }
   std::int64_t integer(Place place) const { return integers_[place]; }
   std::vector<std::int64_t> integers(const std::vector<Place>& places) const;
