@@ -220,9 +220,15 @@ bool relations_hold(const GuardStep& step, GuardContext& context) {
   return static_cast<const SizeRelations*>(step.a.data)->first_broken(context.symbols) < 0;
 }
 
-void expect_object(PyObject* object, RunStep strong, RunStep weak, GuardStep& step,
-                   StepData& data) {
-  const Expected& expected = data.objects.emplace_back(object);
+const Expected& expect(Guard& guard, StepData& data) {
+  const Expected& expected = data.objects.emplace_back(guard.object.get());
+  guard.weak = expected.is_weak();
+  guard.object = Owned::copy(expected.holder());
+  return expected;
+}
+
+void expect_object(Guard& guard, RunStep strong, RunStep weak, GuardStep& step, StepData& data) {
+  const Expected& expected = expect(guard, data);
   step.run = expected.is_weak() ? weak : strong;
   step.a.object = expected.holder();
 }
@@ -243,12 +249,14 @@ void expect_value(PyObject* object, GuardStep& step) {
   }
 }
 
-void expect_keys(PyObject* keys, GuardStep& step, StepData& data) {
+void expect_keys(Guard& guard, GuardStep& step, StepData& data) {
+  PyObject* const keys = guard.object.get();
   std::vector<Expected>& list = data.keys.emplace_back();
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(keys); ++k) {
     list.emplace_back(PyTuple_GET_ITEM(keys, k));
   }
   step.a.data = &list;
+  if (!is_plain_value(keys)) guard.object = Owned::copy(Py_None);
 }
 
 }  // namespace
@@ -268,22 +276,21 @@ PyObject* Expected::get() const {
   return target == Py_None ? nullptr : target;
 }
 
-GuardStep make_check(const Guard& guard, RegisterList others, StepData& data) {
+GuardStep make_check(Guard& guard, RegisterList others, StepData& data) {
   GuardStep step;
-  PyObject* const object = guard.object.get();
   const auto over_others = [&](RunStep run) {
     step.run = run;
     step.a.data = &data.registers.emplace_back(std::move(others));
   };
   switch (guard.kind) {
     case GuardKind::kIs:
-      expect_object(object, is_object, is_weak_object, step, data);
+      expect_object(guard, is_object, is_weak_object, step, data);
       break;
     case GuardKind::kType:
-      expect_object(object, has_type, has_weak_type, step, data);
+      expect_object(guard, has_type, has_weak_type, step, data);
       break;
     case GuardKind::kEquals:
-      expect_value(object, step);
+      expect_value(guard.object.get(), step);
       break;
     case GuardKind::kLength:
       step.run = has_length;
@@ -291,13 +298,13 @@ GuardStep make_check(const Guard& guard, RegisterList others, StepData& data) {
       break;
     case GuardKind::kKeys:
       step.run = has_keys;
-      expect_keys(object, step, data);
+      expect_keys(guard, step, data);
       break;
     case GuardKind::kHasKey:
     case GuardKind::kLacksKey:
       step.run = guard.kind == GuardKind::kHasKey ? has_key : lacks_key;
-      step.a.data = &data.objects.emplace_back(object);
-      step.b.number = PyObject_Hash(object);
+      step.b.number = PyObject_Hash(guard.object.get());
+      step.a.data = &expect(guard, data);
       break;
     case GuardKind::kAbsent:
       step.run = is_absent;

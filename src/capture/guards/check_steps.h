@@ -17,8 +17,9 @@ struct StepData {
 };
 
 // The step that checks the guard; `from` is set by the caller. `others` are the registers of the
-// guard's other sources. The guard's own object and tensor facts must outlive the step.
-GuardStep make_check(const Guard& guard, RegisterList others, StepData& data);
+// guard's other sources. The guard must outlive the step; its object is replaced by a weak
+// reference where it is not to be kept alive.
+GuardStep make_check(Guard& guard, RegisterList others, StepData& data);
 
 // The value of a symbol: sets `context.symbols[number]`.
 GuardStep make_symbol(const InputSymbol& symbol, std::uint32_t number, bool is_first);

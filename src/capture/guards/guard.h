@@ -69,6 +69,7 @@ struct Guard {
   GuardKind kind;
   SourceId source;
   Owned object;
+  bool weak = false;  // in a program: `object` is a weak reference to what is expected
   std::int64_t number = 0;
   std::unique_ptr<TensorFacts> tensor;
   StateWord state;

@@ -55,7 +55,7 @@ class GuardCompiler {
     return place = step.to;
   }
 
-  Status add(const Guard& guard) {
+  Status add(Guard& guard) {
     RegisterList others;
     for (const SourceId other : guard.others) {
       TRIPTYCH_TRY(const std::uint32_t place, load(other));

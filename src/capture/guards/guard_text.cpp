@@ -7,7 +7,19 @@
 namespace triptych::capture {
 namespace {
 
-std::string type_text(PyObject* type) { return reinterpret_cast<PyTypeObject*>(type)->tp_name; }
+// What the guard expects; null when it died.
+PyObject* expected_object(const Guard& guard) {
+  if (!guard.weak) return guard.object.get();
+  PyObject* const target = weak_target(reinterpret_cast<PyWeakReference*>(guard.object.get()));
+  return target == Py_None ? nullptr : target;
+}
+
+std::string expected_text(const Guard& guard) {
+  PyObject* const object = expected_object(guard);
+  if (object == nullptr) return guard.weak ? "an object that is gone" : "";
+  if (guard.kind == GuardKind::kType) return reinterpret_cast<PyTypeObject*>(object)->tp_name;
+  return plain_text(object);
+}
 
 std::string length_text(PyObject* object) {
   const Py_ssize_t length = PyObject_Length(object);
@@ -25,12 +37,12 @@ std::string sources_text(const Guard& guard, const SourceArena& sources) {
 
 std::string guard_text(const Guard& guard, const SourceArena& sources) {
   const std::string source = guard.source ? sources.text(guard.source) : std::string();
-  const std::string object = plain_text(guard.object.borrow());
+  const std::string object = expected_text(guard);
   switch (guard.kind) {
     case GuardKind::kIs:
       return source + " is " + object;
     case GuardKind::kType:
-      return "type(" + source + ") is " + type_text(guard.object.get());
+      return "type(" + source + ") is " + object;
     case GuardKind::kEquals:
       return source + " == " + object;
     case GuardKind::kLength:
@@ -66,11 +78,11 @@ std::string GuardProgram::check_failure_text(const Guard& guard,
   if (value == nullptr) return source + " is gone";
   switch (guard.kind) {
     case GuardKind::kType:
-      return "type(" + source + ") changed: " + type_text(guard.object.get()) + " -> " +
+      return "type(" + source + ") changed: " + expected_text(guard) + " -> " +
              Py_TYPE(value)->tp_name;
     case GuardKind::kIs:
     case GuardKind::kEquals:
-      return source + " changed: " + plain_text(guard.object.borrow()) + " -> " + plain_text(value);
+      return source + " changed: " + expected_text(guard) + " -> " + plain_text(value);
     case GuardKind::kLength:
       return "len(" + source + ") changed: " + std::to_string(guard.number) + " -> " +
              length_text(value);

@@ -121,6 +121,17 @@ bool method_function(const GuardStep& step, GuardContext& context) {
          set(step, context, PyMethod_GET_FUNCTION(object));
 }
 
+// Both kinds of wrapper begin with what they wrap: `b` is where.
+bool wrapped_function(const GuardStep& step, GuardContext& context) {
+  PyObject* const object = context.registers[step.from];
+  if (object == nullptr) return false;
+  const bool wraps = PyObject_TypeCheck(object, &PyStaticMethod_Type) ||
+                     PyObject_TypeCheck(object, &PyClassMethod_Type);
+  return wraps &&
+         set(step, context,
+             *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + step.b.number));
+}
+
 // The object stays alive: the tensor holds the gradient, which holds its one object.
 bool grad(const GuardStep& step, GuardContext& context) {
   PyObject* const object = context.registers[step.from];
@@ -147,6 +158,18 @@ bool make_member(PyObject* descriptor, GuardStep& step) {
   step.a.object = reinterpret_cast<PyObject*>(PyDescr_TYPE(descriptor));
   step.b.number = member->d_member->offset;
   return true;
+}
+
+bool make_type_member(PyTypeObject* type, const char* name, GuardStep& step) {
+  return make_member(PyDict_GetItemString(type->tp_dict, name), step);
+}
+
+bool make_wrapped_function(GuardStep& step) {
+  GuardStep other;
+  if (!make_type_member(&PyStaticMethod_Type, "__func__", step)) return false;
+  if (!make_type_member(&PyClassMethod_Type, "__func__", other)) return false;
+  step.run = wrapped_function;
+  return step.b.number == other.b.number;
 }
 
 // The parts of a functools.partial are slots of its C type.
@@ -204,6 +227,8 @@ RunStep plain_load(SourceKind kind) {
     case SourceKind::kPartialFunction:
     case SourceKind::kPartialArguments:
     case SourceKind::kPartialKeywords:
+    case SourceKind::kPropertyGetter:
+    case SourceKind::kWrappedFunction:
       return nullptr;
   }
   return nullptr;
@@ -217,6 +242,10 @@ bool make_load(const Source& source, GuardStep& step) {
   if (kind == SourceKind::kPartialFunction) return make_partial_part("func", step);
   if (kind == SourceKind::kPartialArguments) return make_partial_part("args", step);
   if (kind == SourceKind::kPartialKeywords) return make_partial_part("keywords", step);
+  if (kind == SourceKind::kPropertyGetter) {
+    return make_type_member(&PyProperty_Type, "fget", step);
+  }
+  if (kind == SourceKind::kWrappedFunction) return make_wrapped_function(step);
   step.run = plain_load(kind);
   if (source.object) {
     step.a.object = source.object.get();

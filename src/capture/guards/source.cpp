@@ -60,6 +60,10 @@ const char* step_suffix(SourceKind kind) {
       return ".args";
     case SourceKind::kPartialKeywords:
       return ".keywords";
+    case SourceKind::kPropertyGetter:
+      return ".fget";
+    case SourceKind::kWrappedFunction:
+      return ".__func__";
     case SourceKind::kTensorGrad:
       return ".grad";
     case SourceKind::kSlot:
