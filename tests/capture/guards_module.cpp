@@ -1,4 +1,4 @@
-// `_guards`: guard programs put together by hand, for the tests of the guards.
+// `_guards`: guard programs and captures put together by hand, for the tests of guards and regions.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/set.h>
@@ -11,6 +11,7 @@
 #include "capture/guards/guard_program.h"
 #include "capture/guards/state_word.h"
 #include "capture/guards/tensor_facts.h"
+#include "region_builder.h"
 
 namespace nb = nanobind;
 
@@ -187,6 +188,7 @@ class Builder {
 
 NB_MODULE(_guards, module) {
   using namespace triptych::capture;
+  bind_regions(module);
   nb::class_<Program>(module, "Program")
       .def("check", &Program::check, nb::arg("slots"), nb::arg("function") = nb::none(),
            nb::arg("stack") = nb::tuple())

@@ -104,6 +104,7 @@ struct Effect {
     kSetSet,   // the set's whole contents: items
     kSetCell,  // cell contents = value; without value: emptied
     kSetGrad,  // tensor.grad = value
+    kCall,     // target(*items): a mode of PyTorch that the region leaves changed
   };
   Kind kind = Kind::kSetAttribute;
   std::uint32_t target = kNone;

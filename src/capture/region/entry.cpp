@@ -1,0 +1,128 @@
+#include "capture/region/entry.h"
+
+#include "capture/region/recipe_run.h"
+
+namespace triptych::capture {
+namespace {
+
+constexpr std::uint32_t kNone = Effect::kNone;
+
+// Strong references to values that a call needs while it runs.
+class Held {
+ public:
+  explicit Held(const std::vector<PyObject*>& values) : values_(values) {
+    for (PyObject* value : values_) Py_XINCREF(value);
+  }
+  ~Held() {
+    for (PyObject* value : values_) Py_XDECREF(value);
+  }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  const std::vector<PyObject*>& values() const { return values_; }
+
+ private:
+  std::vector<PyObject*> values_;
+};
+
+// The items of what a compiled graph returned.
+bool items_of(const Owned& returned, std::size_t wanted, std::span<PyObject* const>& items) {
+  PyObject* const object = returned.get();
+  if (PyTuple_Check(object)) {
+    items = {&PyTuple_GET_ITEM(object, 0), static_cast<std::size_t>(PyTuple_GET_SIZE(object))};
+  } else if (PyList_Check(object)) {
+    items = {reinterpret_cast<PyListObject*>(object)->ob_item,
+             static_cast<std::size_t>(PyList_GET_SIZE(object))};
+  } else {
+    PyErr_Format(PyExc_TypeError, "a compiled graph returned %s, expected a tuple",
+                 Py_TYPE(object)->tp_name);
+    return false;
+  }
+  if (items.size() == wanted) return true;
+  PyErr_Format(PyExc_ValueError, "a compiled graph returned %zd values, expected %zd",
+               static_cast<Py_ssize_t>(items.size()), static_cast<Py_ssize_t>(wanted));
+  return false;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Entry>> Entry::make(CaptureResult captured) {
+  std::shared_ptr<Entry> entry(new Entry());
+  std::vector<SourceId> exports;
+  for (const GraphInput& input : captured.inputs) exports.push_back(input.source);
+  for (const Recipe& recipe : captured.recipes) {
+    const bool loads = recipe.kind == Recipe::Kind::kSource;
+    entry->source_of_recipe_.push_back(loads ? static_cast<std::uint32_t>(exports.size()) : kNone);
+    if (loads) exports.push_back(recipe.source);
+  }
+  auto sources = std::make_shared<const SourceArena>(std::move(captured.sources));
+  TRIPTYCH_TRY(entry->guards_,
+               GuardProgram::compile(std::move(sources), std::move(captured.guards), exports));
+  entry->captured_ = std::move(captured);
+  entry->shape_ = entry->shape_of_result();
+  return entry;
+}
+
+Entry::Shape Entry::shape_of_result() const {
+  if (captured_.stop || !captured_.effects.empty() || captured_.result == kNone) {
+    return Shape::kRecipes;
+  }
+  const Recipe& result = captured_.recipes[captured_.result];
+  if (result.kind == Recipe::Kind::kGraphOutput) return Shape::kOneOutput;
+  if (result.kind != Recipe::Kind::kTuple || result.items.size() != captured_.outputs.size()) {
+    return Shape::kRecipes;
+  }
+  for (std::size_t k = 0; k < result.items.size(); ++k) {
+    const Recipe& item = captured_.recipes[result.items[k]];
+    if (item.kind != Recipe::Kind::kGraphOutput || item.index != k) return Shape::kRecipes;
+  }
+  return Shape::kAllOutputs;
+}
+
+RegionEnd Entry::run(const std::vector<PyObject*>& values, PyObject* function) const {
+  const Held held(values);
+  if (!graph_) return finish({}, held.values(), function);
+  Owned returned = Owned::steal(
+      PyObject_Vectorcall(graph_.get(), held.values().data(), captured_.inputs.size(), nullptr));
+  std::span<PyObject* const> outputs;
+  if (!returned || !items_of(returned, captured_.outputs.size(), outputs)) return {};
+  if (shape_ == Shape::kOneOutput) {
+    return {Owned::copy(outputs[captured_.recipes[captured_.result].index]), nullptr};
+  }
+  // A tuple is the caller's own: a backend may keep the one that it returned.
+  if (shape_ == Shape::kAllOutputs && Py_REFCNT(returned.get()) == 1 &&
+      PyTuple_CheckExact(returned.get())) {
+    return {std::move(returned), nullptr};
+  }
+  return finish(outputs, held.values(), function);
+}
+
+RegionEnd Entry::finish(std::span<PyObject* const> outputs, const std::vector<PyObject*>& values,
+                        PyObject* function) const {
+  std::vector<PyObject*> sources(captured_.recipes.size());
+  for (std::size_t k = 0; k < sources.size(); ++k) {
+    if (source_of_recipe_[k] != kNone) sources[k] = values[source_of_recipe_[k]];
+  }
+  RecipeRun recipes(captured_.recipes, outputs, sources);
+  if (!recipes.make_all() || !recipes.apply(captured_.effects)) return {};
+  if (!captured_.stop) return {recipes.take(captured_.result), nullptr};
+  auto frame = std::make_unique<FrameState>();
+  frame->function = Owned::copy(function);
+  frame->unit = captured_.stop->unit;
+  for (const std::uint32_t recipe : captured_.stop->slots) {
+    frame->slots.push_back(recipes.take(recipe));
+  }
+  for (const std::uint32_t recipe : captured_.stop->stack) {
+    frame->stack.push_back(recipes.take(recipe));
+  }
+  return {{}, std::move(frame)};
+}
+
+// What the collector may find cycles through: the sources' constants and guards are types, code and
+// weak references.
+int Entry::traverse(visitproc visit, void* arg) const {
+  Py_VISIT(graph_.get());
+  for (const Recipe& recipe : captured_.recipes) Py_VISIT(recipe.object.get());
+  return 0;
+}
+
+}  // namespace triptych::capture

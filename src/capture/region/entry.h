@@ -1,0 +1,73 @@
+// One captured and compiled form of a region, and the guards under which it stands for the program.
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "capture/guards/guard_program.h"
+#include "capture/interpreter/frame_entry.h"
+#include "capture/interpreter/reference.h"
+#include "capture/region/capture_result.h"
+#include "support/result.h"
+
+namespace triptych::capture {
+
+// How a region ended: with a result, with a frame that is to go on, or with an exception that is
+// set (neither).
+struct RegionEnd {
+  Owned result;
+  std::unique_ptr<FrameState> frame;
+  bool failed() const { return !result && !frame; }
+};
+
+class Entry {
+ public:
+  // Takes the result over; `graph` is the compiled callable, null for a region without nodes.
+  static Result<std::shared_ptr<Entry>> make(CaptureResult captured);
+  void set_graph(Owned graph) { graph_ = std::move(graph); }
+
+  // Fills `values` with borrowed references when the guards hold.
+  bool check(GuardContext& context, std::vector<PyObject*>& values) const {
+    return guards_->check(context, values);
+  }
+  // `values` are those of the check that has just passed. `function` is the frame's, for one that
+  // is to go on.
+  RegionEnd run(const std::vector<PyObject*>& values, PyObject* function) const;
+  // Of those values the graph's inputs.
+  std::span<PyObject* const> inputs(const std::vector<PyObject*>& values) const {
+    return std::span(values).first(captured_.inputs.size());
+  }
+
+  const GuardProgram& guards() const { return *guards_; }
+  const CaptureResult& captured() const { return captured_; }  // without sources and guards
+  bool has_nodes() const { return !captured_.nodes.empty(); }
+  bool has_break() const { return captured_.stop.has_value(); }
+  int traverse(visitproc visit, void* arg) const;
+
+  mutable std::uint64_t hits = 0;  // changes with the GIL held
+
+ private:
+  Entry() = default;
+
+  // How the result is had from the graph's outputs.
+  enum class Shape : unsigned char {
+    kOneOutput,   // it is one of them
+    kAllOutputs,  // a tuple of all, as the graph returns them
+    kRecipes,
+  };
+  Shape shape_of_result() const;
+  RegionEnd finish(std::span<PyObject* const> outputs, const std::vector<PyObject*>& values,
+                   PyObject* function) const;
+
+  CaptureResult captured_;
+  std::unique_ptr<GuardProgram> guards_;
+  Owned graph_;
+  std::vector<std::uint32_t> source_of_recipe_;  // the place among the values; kNone: no source
+  Shape shape_ = Shape::kRecipes;
+};
+
+}  // namespace triptych::capture

@@ -1,0 +1,155 @@
+#include "capture/region/entry_table.h"
+
+#include <algorithm>
+
+#include "capture/region/region.h"
+
+namespace triptych::capture {
+namespace {
+
+constexpr int kMostFailures = 3;     // captures that fail one after the other before none is tried
+constexpr std::uint64_t kLead = 16;  // hits by which a later entry must be ahead to go first
+
+thread_local bool capturing = false;
+
+class CapturingScope {
+ public:
+  CapturingScope() { capturing = true; }
+  ~CapturingScope() { capturing = false; }
+  CapturingScope(const CapturingScope&) = delete;
+  CapturingScope& operator=(const CapturingScope&) = delete;
+};
+
+FrameState copy_of(const FrameState& state) {
+  FrameState copy;
+  copy.function = Owned::copy(state.function.get());
+  copy.locals_mapping = Owned::copy(state.locals_mapping.get());
+  for (const Owned& value : state.slots) copy.slots.push_back(Owned::copy(value.get()));
+  for (const Owned& value : state.stack) copy.stack.push_back(Owned::copy(value.get()));
+  copy.unit = state.unit;
+  return copy;
+}
+
+Error break_error(const Break& stop) {
+  return unsupported(stop.code, "fullgraph=True, but the graph breaks: " + stop.message,
+                     stop.location, stop.hint);
+}
+
+}  // namespace
+
+bool is_capturing() { return capturing; }
+
+std::shared_ptr<const Entry> EntryTable::find(GuardContext& context,
+                                              std::vector<PyObject*>& values) {
+  const Entries& entries = *entries_;
+  for (std::size_t k = 0; k < entries.size(); ++k) {
+    const Entry& entry = *entries[k];
+    if (!entry.check(context, values)) continue;
+    ++entry.hits;
+    std::shared_ptr<const Entry> found = entries[k];
+    if (k > 0 && entry.hits > entries[k - 1]->hits + kLead) {
+      auto reordered = std::make_shared<Entries>(entries);
+      std::swap((*reordered)[k], (*reordered)[k - 1]);
+      entries_ = std::move(reordered);
+    }
+    return found;
+  }
+  return nullptr;
+}
+
+void EntryTable::note_misses(GuardContext& context, const RegionOptions& options,
+                             RegionHost& host) {
+  const std::shared_ptr<const Entries> entries = entries_;
+  if (entries->empty()) return;
+  std::vector<GuardFailure> reasons;
+  for (const auto& entry : *entries) {
+    reasons.push_back(entry->guards().explain(context));
+    if (options.dynamic == false) continue;
+    symbolic_.merge(entry->guards().changed_numbers(context));
+  }
+  host.recompiles(reasons);
+}
+
+Result<std::shared_ptr<Entry>> EntryTable::capture(GuardContext& context, FrameState state,
+                                                   const RegionOptions& options, RegionHost& host) {
+  CaptureRequest request;
+  request.state = std::move(state);
+  request.symbolic = symbolic_;
+  request.all_sizes_symbolic = options.dynamic == true;
+  CapturingScope scope;
+  TRIPTYCH_TRY(CaptureResult captured, host.capture(request));
+  if (captured.stop && options.fullgraph) return break_error(*captured.stop);
+  TRIPTYCH_TRY(std::shared_ptr<Entry> entry, Entry::make(std::move(captured)));
+  std::vector<PyObject*> values;
+  if (!entry->check(context, values)) {
+    return internal_error("capture.guards", "a guard fails on the call that it was made for: " +
+                                                entry->guards().explain(context).text);
+  }
+  if (!entry->has_nodes()) return entry;
+  std::vector<Owned> held;
+  for (PyObject* value : values) held.push_back(Owned::copy(value));
+  TRIPTYCH_TRY(Owned graph,
+               host.compile(entry->captured(), entry->guards(), entry->inputs(values)));
+  entry->set_graph(std::move(graph));
+  return entry;
+}
+
+std::shared_ptr<const Entry> EntryTable::fail(const Error& error, const RegionOptions& options,
+                                              RegionHost& host) {
+  if (error.kind == ErrorKind::kUser && PyErr_Occurred() != nullptr) return nullptr;
+  PyErr_Clear();
+  const bool raised = (error.kind == ErrorKind::kInternal && options.strict) ||
+                      (error.kind == ErrorKind::kUnsupported && options.fullgraph);
+  if (raised) {
+    host.raise(error);
+    return nullptr;
+  }
+  if (++failures_ >= kMostFailures) full_ = true;
+  host.runs_eagerly(error);
+  return nullptr;
+}
+
+std::shared_ptr<const Entry> EntryTable::add(GuardContext& context, FrameState state,
+                                             const RegionOptions& options, RegionHost& host,
+                                             std::vector<PyObject*>& values) {
+  if (full_) return nullptr;
+  if (entries_->size() >= options.max_entries) {
+    full_ = true;
+    const GuardFailure last = entries_->front()->guards().explain(context);
+    host.runs_eagerly(
+        unsupported("capture.too_many_entries",
+                    std::to_string(entries_->size()) +
+                        " compiled forms exist and none fits; the last reason: " + last.text,
+                    last.location, "raise the option max_entries, or keep what changed the same"));
+    return nullptr;
+  }
+  note_misses(context, options, host);
+  Result<std::shared_ptr<Entry>> made = capture(context, copy_of(state), options, host);
+  if (!made.ok()) return fail(made.error(), options, host);
+  std::shared_ptr<Entry> entry = std::move(made).value();
+  failures_ = 0;
+  if (entry->has_break()) host.breaks(*entry->captured().stop);
+  auto entries = std::make_shared<Entries>(*entries_);
+  entries->insert(entries->begin(), entry);
+  entries_ = std::move(entries);
+  // Compiling ran code: what the guards read is read again.
+  if (!entry->check(context, values)) return nullptr;
+  ++entry->hits;
+  return entry;
+}
+
+void EntryTable::reset() {
+  entries_ = std::make_shared<const Entries>();
+  symbolic_.clear();
+  failures_ = 0;
+  full_ = false;
+}
+
+int EntryTable::traverse(visitproc visit, void* arg) const {
+  for (const auto& entry : *entries_) {
+    if (const int result = entry->traverse(visit, arg); result != 0) return result;
+  }
+  return 0;
+}
+
+}  // namespace triptych::capture

@@ -1,0 +1,116 @@
+#include "capture/region/region.h"
+
+#include "capture/guards/state_word.h"
+#include "capture/interpreter/evaluator.h"
+#include "capture/region/argument_binding.h"
+
+namespace triptych::capture {
+namespace {
+
+// What one call needs, kept by each thread so that nothing is allocated. A nested call takes its
+// own.
+struct CallBuffers {
+  BoundArguments bound;
+  std::vector<PyObject*> values;
+};
+
+class BufferLease {
+ public:
+  BufferLease() : buffers_(std::move(kept())) {
+    if (!buffers_) buffers_ = std::make_unique<CallBuffers>();
+  }
+  ~BufferLease() {
+    buffers_->bound.clear();
+    kept() = std::move(buffers_);
+  }
+  BufferLease(const BufferLease&) = delete;
+  BufferLease& operator=(const BufferLease&) = delete;
+  CallBuffers* operator->() { return buffers_.get(); }
+
+ private:
+  static std::unique_ptr<CallBuffers>& kept() {
+    static thread_local std::unique_ptr<CallBuffers> kept;
+    return kept;
+  }
+  std::unique_ptr<CallBuffers> buffers_;
+};
+
+FrameState start_of(PyObject* function, const std::vector<PyObject*>& slots) {
+  FrameState state;
+  state.function = Owned::copy(function);
+  for (PyObject* value : slots) state.slots.push_back(Owned::copy(value));
+  return state;
+}
+
+}  // namespace
+
+Region::Region(Owned function, Owned self, RegionOptions options, std::unique_ptr<RegionHost> host)
+    : function_(std::move(function)),
+      self_(std::move(self)),
+      host_(std::move(host)),
+      options_(options) {}
+
+PyObject* Region::call(PyObject* const* arguments, Py_ssize_t positional, PyObject* keyword_names) {
+  if (!self_) return call_bound(arguments, positional, keyword_names);
+  const Py_ssize_t keywords = keyword_names == nullptr ? 0 : PyTuple_GET_SIZE(keyword_names);
+  constexpr Py_ssize_t kFew = 12;
+  if (positional + keywords <= kFew) {
+    PyObject* with_self[kFew + 1];
+    with_self[0] = self_.get();
+    std::copy_n(arguments, positional + keywords, with_self + 1);
+    return call_bound(with_self, positional + 1, keyword_names);
+  }
+  std::vector<PyObject*> with_self{self_.get()};
+  with_self.insert(with_self.end(), arguments, arguments + positional + keywords);
+  return call_bound(with_self.data(), positional + 1, keyword_names);
+}
+
+PyObject* Region::call_bound(PyObject* const* arguments, Py_ssize_t positional,
+                             PyObject* keyword_names) {
+  if (is_capturing()) return call_eagerly(arguments, positional, keyword_names);
+  BufferLease buffers;
+  auto* const function = reinterpret_cast<PyFunctionObject*>(function_.get());
+  if (!buffers->bound.bind(function, arguments, positional, keyword_names)) {
+    PyErr_Clear();
+    return call_eagerly(arguments, positional, keyword_names);
+  }
+  const std::vector<PyObject*>& slots = buffers->bound.slots();
+  GuardContext context;
+  context.slots = slots.data();
+  context.slot_count = slots.size();
+  context.function = function_.get();
+  context.state = read_state();
+  std::shared_ptr<const Entry> entry = entries_.find(context, buffers->values);
+  if (entry == nullptr) {
+    entry =
+        entries_.add(context, start_of(function_.get(), slots), options_, *host_, buffers->values);
+    if (entry == nullptr) {
+      if (PyErr_Occurred() != nullptr) return nullptr;
+      return call_eagerly(arguments, positional, keyword_names);
+    }
+  }
+  return finish(entry->run(buffers->values, function_.get()));
+}
+
+PyObject* Region::finish(RegionEnd end) {
+  if (end.frame) end.result = enter_frame(std::move(*end.frame));
+  return end.result.release();
+}
+
+PyObject* Region::call_eagerly(PyObject* const* arguments, Py_ssize_t positional,
+                               PyObject* keyword_names) {
+  ++eager_calls_;
+  return PyObject_Vectorcall(function_.get(), arguments, static_cast<std::size_t>(positional),
+                             keyword_names);
+}
+
+void Region::reset() { entries_.reset(); }
+
+int Region::traverse(visitproc visit, void* arg) const {
+  Py_VISIT(function_.get());
+  Py_VISIT(self_.get());
+  if (const int result = host_->traverse(visit, arg); result != 0) return result;
+  return entries_.traverse(visit, arg);
+}
+
+}  // namespace triptych::capture

@@ -1,0 +1,64 @@
+// A captured and compiled function: a Python object whose call binds the arguments as CPython
+// would, takes the first entry whose guards hold, and makes no frame. Without such an entry the
+// call is captured; where that fails, or too many entries exist, CPython runs the function.
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "capture/region/entry.h"
+#include "capture/region/entry_table.h"
+#include "capture/region/region_host.h"
+
+namespace triptych::capture {
+
+struct RegionOptions {
+  std::size_t max_entries = 8;
+  bool strict = false;          // bugs of the compiler are raised
+  bool fullgraph = false;       // what cannot be captured as one graph is raised
+  std::optional<bool> dynamic;  // sizes are symbols: at once, never, or when they changed
+};
+
+class Region {
+ public:
+  // `self` goes before the arguments of each call; null: none.
+  Region(Owned function, Owned self, RegionOptions options, std::unique_ptr<RegionHost> host);
+
+  PyObject* call(PyObject* const* arguments, Py_ssize_t positional, PyObject* keyword_names);
+
+  PyObject* function() const { return function_.get(); }
+  PyObject* self() const { return self_.get(); }
+  const EntryTable& entries() const { return entries_; }
+  std::uint64_t eager_calls() const { return eager_calls_; }
+  void reset();
+  int traverse(visitproc visit, void* arg) const;
+
+ private:
+  PyObject* call_bound(PyObject* const* arguments, Py_ssize_t positional, PyObject* keyword_names);
+  PyObject* call_eagerly(PyObject* const* arguments, Py_ssize_t positional,
+                         PyObject* keyword_names);
+  PyObject* finish(RegionEnd end);
+
+  Owned function_;
+  Owned self_;
+  std::unique_ptr<RegionHost> host_;
+  RegionOptions options_;
+  EntryTable entries_;
+  std::uint64_t eager_calls_ = 0;
+};
+
+// A new reference to a callable Python object.
+PyObject* make_region_object(std::unique_ptr<Region> region);
+// The region of such an object; null for others.
+Region* region_of(PyObject* object);
+// Creates the type; null with an exception set. Called once.
+PyTypeObject* region_type();
+
+}  // namespace triptych::capture
