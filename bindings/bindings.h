@@ -12,6 +12,7 @@ void bind_codegen(nanobind::module_& module);
 void bind_errors(nanobind::module_& module);
 void bind_ir(nanobind::module_& module);
 void bind_toolchains(nanobind::module_& module);
+void bind_trace(nanobind::module_& module);
 void bind_writers(nanobind::module_& module);
 void bind_normalize(nanobind::module_& module);
 void bind_pipeline(nanobind::module_& module);

@@ -15,4 +15,5 @@ NB_MODULE(_C, module) {
   bind_pipeline(module);
   bind_rules(module);
   bind_runtime(module);
+  bind_trace(module);
 }

@@ -1,0 +1,1 @@
+"""Stage 1: what a Python function does, as graphs of torch calls."""

@@ -1,0 +1,356 @@
+#include "capture/trace/builtin_rules.h"
+
+#include <opcode.h>
+
+#include <string_view>
+#include <utility>
+
+namespace triptych::capture::rules {
+namespace {
+
+Owned vectorcall(PyObject* callable, Args arguments) {
+  return Owned::steal(PyObject_Vectorcall(
+      callable, arguments.values, static_cast<std::size_t>(arguments.count), arguments.names));
+}
+
+Owned boolean(bool value) { return Owned::copy(value ? Py_True : Py_False); }
+Owned none() { return Owned::copy(Py_None); }
+
+bool takes(Args arguments, Py_ssize_t least, Py_ssize_t most) {
+  return arguments.names == nullptr && arguments.count >= least && arguments.count <= most;
+}
+
+std::string name_of(PyObject* callable) {
+  const Owned name = Owned::steal(PyObject_GetAttrString(callable, "__qualname__"));
+  const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
+  PyErr_Clear();
+  return text != nullptr ? text : Py_TYPE(callable)->tp_name;
+}
+
+// Arguments as call wants them: without what the callable is bound to itself.
+Args unbound(Function function, Args all, Arguments& storage) {
+  if (function.self == nullptr) return all;
+  storage = {all.values + 1, all.count - 1, all.names};
+  return storage;
+}
+
+// The same function on replaced arguments; `self` may have been replaced too.
+Owned call_on(Function function, std::vector<PyObject*>& values, Args shape) {
+  if (function.self == nullptr)
+    return vectorcall(function.callable, {values.data(), shape.count, shape.names});
+  const Arguments rest{values.data() + 1, shape.count - 1, shape.names};
+  if (values[0] == function.self) return vectorcall(function.callable, rest);
+  const Owned name = Owned::steal(PyObject_GetAttrString(function.callable, "__name__"));
+  const Owned bound = name ? Owned::steal(PyObject_GetAttr(values[0], name.get())) : Owned();
+  return bound ? vectorcall(bound.get(), rest) : Owned();
+}
+
+template <class Replace>
+Owned call_replaced(Function function, Args arguments, Replace replace) {
+  std::vector<Owned> held;
+  std::vector<PyObject*> values;
+  for (Py_ssize_t k = 0; k < arguments.total(); ++k) {
+    held.push_back(replace(arguments.values[k]));
+    if (!held.back()) return {};
+    values.push_back(held.back().get());
+  }
+  return call_on(function, values, arguments);
+}
+
+// C code calls it out of sight, unless it is Python code, or a type or function that only computes.
+bool is_seen(Tracer& tracer, PyObject* callable) {
+  PyTypeObject* type = Py_TYPE(callable);
+  if (callable == Py_None || type == &PyFunction_Type) {
+    return type != &PyFunction_Type ||
+           function_rule(tracer.known(), callable).kind == FunctionRule::Kind::kInterpret;
+  }
+  if (type == &PyMethod_Type) return is_seen(tracer, PyMethod_GET_FUNCTION(callable));
+  if (PyType_Check(callable) || type == &PyCFunction_Type || type == &PyMethodDescr_Type) {
+    const BuiltinRule* rule = builtin_rule(tracer.known(), c_function_of(callable));
+    return rule != nullptr && (rule->run == pure || rule->run == pure_deep);
+  }
+  return false;
+}
+
+bool check_callable(Tracer& tracer, PyObject* callable) {
+  if (is_seen(tracer, callable)) return true;
+  tracer.stop("break.call", "C code calls " + name_of(callable));
+  return false;
+}
+
+bool check_key_function(Tracer& tracer, Args arguments) {
+  for (Py_ssize_t k = 0; k < arguments.keywords(); ++k) {
+    PyObject* name = PyTuple_GET_ITEM(arguments.names, k);
+    if (PyUnicode_CompareWithASCIIString(name, "key") == 0 &&
+        !check_callable(tracer, arguments.values[arguments.count + k]))
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Owned pure(Tracer& tracer, Rule, Function function, Args arguments) {
+  if (!check_key_function(tracer, arguments)) return {};
+  return call_replaced(function, arguments,
+                       [&](PyObject* value) { return tracer.localized(value); });
+}
+
+Owned pure_deep(Tracer& tracer, Rule, Function function, Args arguments) {
+  return call_replaced(function, arguments, [&](PyObject* value) {
+    if (tracer.kind(value) == Kind::kObject && tracer.is_external(value)) {
+      return tracer.stop("break.call", name_of(function.callable) + " of an object of type " +
+                                           Py_TYPE(value)->tp_name);
+    }
+    return tracer.localized_deep(value);
+  });
+}
+
+Owned hold(Tracer&, Rule, Function function, Args arguments) {
+  Arguments storage;
+  return vectorcall(function.callable, unbound(function, arguments, storage));
+}
+
+Owned of_fresh(Tracer& tracer, Rule, Function function, Args arguments) {
+  for (Py_ssize_t k = 0; k < arguments.total(); ++k) {
+    PyObject* value = arguments.values[k];
+    if (tracer.is_external(value) && tracer.kind(value) != Kind::kSingleton) {
+      return tracer.stop("break.call", name_of(function.callable) + " on an object of type " +
+                                           Py_TYPE(value)->tp_name + " from outside");
+    }
+  }
+  Arguments storage;
+  return vectorcall(function.callable, unbound(function, arguments, storage));
+}
+
+Owned mutates_fresh(Tracer& tracer, Rule, Function function, Args arguments) {
+  if (arguments.count > 0 && tracer.is_external(arguments.values[0]))
+    return tracer.stop("break.store", name_of(function.callable) + " on an object from outside");
+  return call_replaced(function, arguments, [&](PyObject* value) {
+    return value == arguments.values[0] ? Owned::copy(value) : tracer.localized(value);
+  });
+}
+
+Owned mutates(Tracer& tracer, Rule, Function function, Args arguments) {
+  if (arguments.count == 0) return vectorcall(function.callable, arguments);
+  if (!check_key_function(tracer, arguments)) return {};
+  PyObject* target = arguments.values[0];
+  if (!tracer.before_write(target)) return {};
+  // What is put in stays what it is; what is iterated is looked at.
+  const std::string_view name = name_of(function.callable);
+  const bool puts_in = name.ends_with(".append") || name.ends_with(".insert") ||
+                       name.ends_with(".add") || name.ends_with(".__setitem__");
+  return call_replaced(function, arguments, [&](PyObject* value) {
+    return puts_in || value == target ? Owned::copy(value) : tracer.localized(value);
+  });
+}
+
+Owned operate(Tracer& tracer, Rule rule, Function function, Args arguments) {
+  PyTypeObject* type = Py_TYPE(function.callable);
+  if (type != &PyCFunction_Type) return pure(tracer, rule, function, arguments);
+  for (Py_ssize_t k = 0; k < arguments.count; ++k) {
+    if (tracer.is_fake(arguments.values[k]))
+      return tracer.call_torch(CapturedNode::Kind::kFunction, function.callable, function.callable,
+                               arguments);
+  }
+  if (arguments.count > 0 && tracer.is_external(arguments.values[0])) {
+    const std::string name = name_of(function.callable);
+    if (name == "setitem" || name == "delitem" ||
+        (name.starts_with("i") && name != "index" && name != "is_" && name != "is_not" &&
+         name != "invert" && name != "inv" && name != "indexOf"))
+      return tracer.stop("break.store", name + " on an object from outside");
+  }
+  return pure(tracer, rule, function, arguments);
+}
+
+Owned len(Tracer& tracer, Rule, Function function, Args arguments) {
+  if (!takes(arguments, 1, 1)) return vectorcall(function.callable, arguments);
+  PyObject* object = arguments.values[0];
+  const Kind kind = tracer.kind(object);
+  if (kind >= Kind::kTuple && kind <= Kind::kSet) {
+    if (!tracer.truth(object)) return {};
+    if (Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE) {
+      const Owned name = Owned::steal(PyUnicode_InternFromString("__len__"));
+      tracer.class_attribute(Py_TYPE(object), name.get());
+    }
+  } else if (kind == Kind::kOpaque && tracer.is_external(object)) {
+    return tracer.localized(object);
+  }
+  return vectorcall(function.callable, arguments);
+}
+
+Owned sum(Tracer& tracer, Rule rule, Function function, Args arguments) {
+  if (arguments.count < 1) return vectorcall(function.callable, arguments);
+  const Owned local = tracer.localized(arguments.values[0]);
+  const Owned items = local ? Owned::steal(PySequence_Tuple(local.get())) : Owned();
+  if (!items) return {};
+  Owned total =
+      arguments.total() > 1 ? Owned::copy(arguments.values[1]) : Owned::steal(PyLong_FromLong(0));
+  static_cast<void>(rule);
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(items.get()); ++k) {
+    total = tracer.binary(NB_ADD, total.get(), PyTuple_GET_ITEM(items.get(), k));
+    if (!total) return {};
+  }
+  return total;
+}
+
+Owned map(Tracer& tracer, Rule rule, Function function, Args arguments) {
+  if (arguments.count > 0 && !check_callable(tracer, arguments.values[0])) return {};
+  return pure(tracer, rule, function, arguments);
+}
+
+Owned reduce(Tracer& tracer, Rule rule, Function function, Args arguments) {
+  return map(tracer, rule, function, arguments);
+}
+
+// A number that is another in each process: only good for comparing, as `is` does.
+Owned identity(Tracer& tracer, Rule, Function function, Args arguments) {
+  if (!takes(arguments, 1, 1)) return vectorcall(function.callable, arguments);
+  PyObject* object = arguments.values[0];
+  if (tracer.is_fake(object)) return tracer.stop("break.call", "id of a tensor");
+  if (const SourceId source = tracer.source_of(object)) tracer.guards().is(source, object);
+  return vectorcall(function.callable, arguments);
+}
+
+Owned hash(Tracer& tracer, Rule rule, Function function, Args arguments) {
+  if (!takes(arguments, 1, 1)) return vectorcall(function.callable, arguments);
+  PyObject* object = arguments.values[0];
+  if (tracer.is_fake(object)) return tracer.stop("break.call", "hash of a tensor");
+  return pure_deep(tracer, rule, function, arguments);
+}
+
+Owned to_bool(Tracer& tracer, Rule, Function function, Args arguments) {
+  if (!takes(arguments, 1, 1)) return vectorcall(function.callable, arguments);
+  const std::optional<bool> truth = tracer.truth(arguments.values[0]);
+  return truth ? boolean(*truth) : Owned();
+}
+
+Owned type_of(Tracer& tracer, Rule, Function function, Args arguments) {
+  if (!takes(arguments, 1, 1)) return tracer.stop("break.call", "a class is made");
+  PyObject* object = arguments.values[0];
+  if (tracer.is_fake(object) && tracer.real_of(object) != nullptr) object = tracer.real_of(object);
+  static_cast<void>(function);
+  return Owned::copy(reinterpret_cast<PyObject*>(Py_TYPE(object)));
+}
+
+Owned is_instance(Tracer& tracer, Rule, Function function, Args arguments) {
+  if (!takes(arguments, 2, 2)) return vectorcall(function.callable, arguments);
+  return tracer.is_instance(arguments.values[0], arguments.values[1], false);
+}
+
+Owned is_subclass(Tracer& tracer, Rule, Function function, Args arguments) {
+  if (!takes(arguments, 2, 2)) return vectorcall(function.callable, arguments);
+  return tracer.is_instance(arguments.values[0], arguments.values[1], true);
+}
+
+static bool is_missing(Tracer& tracer) {
+  if (tracer.stopped() || !PyErr_ExceptionMatches(PyExc_AttributeError)) return false;
+  PyErr_Clear();
+  return true;
+}
+
+Owned get_attribute(Tracer& tracer, Rule, Function function, Args arguments) {
+  if (!takes(arguments, 2, 3) || !PyUnicode_Check(arguments.values[1]))
+    return vectorcall(function.callable, arguments);
+  Owned value = tracer.get_attribute(arguments.values[0], arguments.values[1]);
+  if (!value && arguments.count == 3 && is_missing(tracer)) return Owned::copy(arguments.values[2]);
+  return value;
+}
+
+Owned has_attribute(Tracer& tracer, Rule, Function function, Args arguments) {
+  if (!takes(arguments, 2, 2) || !PyUnicode_Check(arguments.values[1]))
+    return vectorcall(function.callable, arguments);
+  const Owned value = tracer.get_attribute(arguments.values[0], arguments.values[1]);
+  if (value) return boolean(true);
+  return is_missing(tracer) ? boolean(false) : Owned();
+}
+
+Owned set_attribute(Tracer& tracer, Rule, Function function, Args arguments) {
+  if (!takes(arguments, 3, 3)) return vectorcall(function.callable, arguments);
+  return tracer.store_attribute(arguments.values[0], arguments.values[1], arguments.values[2])
+             ? none()
+             : Owned();
+}
+
+Owned delete_attribute(Tracer& tracer, Rule, Function function, Args arguments) {
+  if (!takes(arguments, 2, 2)) return vectorcall(function.callable, arguments);
+  return tracer.store_attribute(arguments.values[0], arguments.values[1], nullptr) ? none()
+                                                                                   : Owned();
+}
+
+Owned generic_get(Tracer& tracer, Rule, Function function, Args arguments) {
+  if (!takes(arguments, 2, 2)) return vectorcall(function.callable, arguments);
+  Owned value, self;
+  if (!tracer.load_generic(arguments.values[0], arguments.values[1], false, value, self)) return {};
+  return value;
+}
+
+Owned generic_set(Tracer& tracer, Rule, Function function, Args arguments) {
+  if (!takes(arguments, 3, 3)) return vectorcall(function.callable, arguments);
+  return tracer.store_generic(arguments.values[0], arguments.values[1], arguments.values[2])
+             ? none()
+             : Owned();
+}
+
+Owned generic_delete(Tracer& tracer, Rule, Function function, Args arguments) {
+  if (!takes(arguments, 2, 2)) return vectorcall(function.callable, arguments);
+  return tracer.store_generic(arguments.values[0], arguments.values[1], nullptr) ? none() : Owned();
+}
+
+// type.__call__(C, ...): what a metaclass hands on.
+Owned type_call(Tracer& tracer, Rule, Function function, Args arguments) {
+  static_cast<void>(tracer);
+  Arguments storage;
+  return vectorcall(function.callable, unbound(function, arguments, storage));
+}
+
+Owned type_get(Tracer& tracer, Rule, Function function, Args arguments) {
+  if (!takes(arguments, 2, 2)) return vectorcall(function.callable, arguments);
+  return tracer.get_attribute(arguments.values[0], arguments.values[1]);
+}
+
+Owned type_instance(Tracer& tracer, Rule, Function function, Args arguments) {
+  if (!takes(arguments, 2, 2)) return vectorcall(function.callable, arguments);
+  PyObject* object = arguments.values[1];
+  if (tracer.is_fake(object) && tracer.real_of(object) != nullptr) object = tracer.real_of(object);
+  PyObject* values[] = {arguments.values[0], object};
+  Arguments storage;
+  return vectorcall(function.callable, unbound(function, {values, 2, nullptr}, storage));
+}
+
+Owned type_subclass(Tracer&, Rule, Function function, Args arguments) {
+  Arguments storage;
+  return vectorcall(function.callable, unbound(function, arguments, storage));
+}
+
+// C.__new__(class, ...) of a type written in C.
+Owned c_new(Tracer& tracer, Rule, Function function, Args arguments) {
+  auto* type = reinterpret_cast<PyTypeObject*>(function.self);
+  if (type == nullptr || !PyType_Check(function.self))
+    return tracer.stop("break.call", "a call of __new__");
+  const bool known = type == &PyBaseObject_Type || type == &PyTuple_Type || type == &PyDict_Type ||
+                     type == &PyODict_Type || type == &PyList_Type || type == &PySet_Type ||
+                     type == &PyFrozenSet_Type || type == &PyLong_Type || type == &PyFloat_Type ||
+                     type == &PyUnicode_Type ||
+                     PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException));
+  if (!known)
+    return tracer.stop("break.call", std::string("a call of ") + type->tp_name + ".__new__");
+  std::vector<Owned> held;
+  std::vector<PyObject*> values;
+  for (Py_ssize_t k = 1; k < arguments.total(); ++k) {
+    held.push_back(tracer.localized(arguments.values[k]));
+    if (!held.back()) return {};
+    values.push_back(held.back().get());
+  }
+  return vectorcall(function.callable, {values.data(), arguments.count - 1, arguments.names});
+}
+
+Owned query(Tracer& tracer, Rule, Function function, Args arguments) {
+  return tracer.call_natively(function.callable, arguments);
+}
+
+Owned set_mode(Tracer& tracer, Rule, Function function, Args arguments) {
+  return tracer.call_mode(function.callable, arguments);
+}
+
+}  // namespace triptych::capture::rules

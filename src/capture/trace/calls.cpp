@@ -1,0 +1,333 @@
+// Calls: of Python functions (interpreted), of torch (one node), of modules, of C code that is
+// known. Everything else ends the trace.
+#include <utility>
+
+#include "capture/trace/builtin_table.h"
+#include "capture/trace/tracer.h"
+
+namespace triptych::capture {
+namespace {
+
+// The arguments with one more in front.
+class WithSelf {
+ public:
+  WithSelf(PyObject* self, const Arguments& arguments) {
+    values_.reserve(arguments.total() + 1);
+    values_.push_back(self);
+    values_.insert(values_.end(), arguments.values, arguments.values + arguments.total());
+    arguments_ = {values_.data(), arguments.count + 1, arguments.names};
+  }
+  const Arguments& get() const { return arguments_; }
+
+ private:
+  std::vector<PyObject*> values_;
+  Arguments arguments_;
+};
+
+Owned vectorcall(PyObject* callable, const Arguments& arguments) {
+  return Owned::steal(PyObject_Vectorcall(
+      callable, arguments.values, static_cast<std::size_t>(arguments.count), arguments.names));
+}
+
+struct MethodWrapper {  // CPython's object
+  PyObject_HEAD PyObject* descriptor;
+  PyObject* self;
+};
+
+std::string name_of(PyObject* callable) {
+  const Owned name = Owned::steal(PyObject_GetAttrString(callable, "__qualname__"));
+  const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
+  PyErr_Clear();
+  return text != nullptr ? text : Py_TYPE(callable)->tp_name;
+}
+
+}  // namespace
+
+Owned Tracer::call_with_self(PyObject* callable, PyObject* self, const Arguments& arguments) {
+  const WithSelf all(self, arguments);
+  return call(callable, all.get());
+}
+
+Owned Tracer::call_one(PyObject* callable, PyObject* argument) {
+  PyObject* values[] = {argument};
+  return call(callable, {values, 1, nullptr});
+}
+
+Owned Tracer::call_natively(PyObject* callable, const Arguments& arguments) {
+  ++native_depth_;
+  Owned result = vectorcall(callable, arguments);
+  --native_depth_;
+  return result;
+}
+
+Owned Tracer::call_pure(PyObject* callable, const Arguments& arguments) {
+  std::vector<Owned> held;
+  std::vector<PyObject*> values;
+  for (Py_ssize_t k = 0; k < arguments.total(); ++k) {
+    held.push_back(localized(arguments.values[k]));
+    if (!held.back()) return {};
+    values.push_back(held.back().get());
+  }
+  return vectorcall(callable, {values.data(), arguments.count, arguments.names});
+}
+
+Owned Tracer::call(PyObject* callable, const Arguments& arguments) {
+  PyTypeObject* type = Py_TYPE(callable);
+  if (type == &PyFunction_Type) return call_function(callable, arguments);
+  if (type == &PyMethod_Type)
+    return call_with_self(PyMethod_GET_FUNCTION(callable), PyMethod_GET_SELF(callable), arguments);
+  if (type == &PyCFunction_Type || type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type ||
+      type == &_PyMethodWrapper_Type || type == &PyClassMethodDescr_Type)
+    return call_c_function(callable, arguments);
+  if (PyType_Check(callable))
+    return call_type(reinterpret_cast<PyTypeObject*>(callable), arguments);
+  if (type == known_.partial) return call_partial(callable, arguments);
+  if (type == known_.lru_cache) return call_lru_cache(callable, arguments);
+  if (PyType_IsSubtype(type, known_.nn_module)) {
+    bool handled = false;
+    Owned result = call_nn_module(callable, arguments, handled);
+    if (handled) return result;
+  }
+  if (std::string_view(type->tp_name).starts_with("OpOverload") &&
+      kind(callable) == Kind::kSingleton)
+    return call_torch(CapturedNode::Kind::kFunction, callable, callable, arguments);
+  if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) {
+    const Owned name = Owned::steal(PyUnicode_InternFromString("__call__"));
+    PyObject* function = class_attribute(type, name.get());
+    if (function != nullptr && Py_TYPE(function) == &PyFunction_Type)
+      return call_with_self(function, callable, arguments);
+  }
+  if (type->tp_call == nullptr) return vectorcall(callable, arguments);  // raises
+  return stop("break.call", std::string("a call of an object of type ") + type->tp_name);
+}
+
+Owned Tracer::call_function(PyObject* function, const Arguments& arguments) {
+  const FunctionRule rule = function_rule(known_, function);
+  switch (rule.kind) {
+    case FunctionRule::Kind::kInterpret:
+      break;
+    case FunctionRule::Kind::kTorch: {
+      // A method of Tensor written in Python keeps its name.
+      if (rule.is_method && arguments.count > 0 && is_fake(arguments.values[0])) {
+        return call_torch(CapturedNode::Kind::kMethod, function,
+                          reinterpret_cast<PyFunctionObject*>(function)->func_name, arguments);
+      }
+      return call_torch(CapturedNode::Kind::kFunction, function, function, arguments);
+    }
+    case FunctionRule::Kind::kConstant:
+      return Owned::copy(rule.constant);
+    case FunctionRule::Kind::kNative:
+      return call_natively(function, arguments);
+    case FunctionRule::Kind::kBreak:
+      return stop("break.call", "a call of " + name_of(function), rule.hint);
+  }
+  return vectorcall(function, arguments);
+}
+
+Owned Tracer::call_c_function(PyObject* function, const Arguments& arguments) {
+  const CFunction c = c_function_of(function);
+  if (c.self != nullptr) {
+    const WithSelf all(c.self, arguments);
+    if (const BuiltinRule* rule = builtin_rule(known_, c))
+      return rule->run(*this, *rule, c, all.get());
+  } else if (const BuiltinRule* rule = builtin_rule(known_, c)) {
+    return rule->run(*this, *rule, c, arguments);
+  }
+  if (is_torch_function(known_, c))
+    return call_torch(CapturedNode::Kind::kFunction, function, function, arguments);
+  if (PyObject* name = tensor_method_name(known_, c)) {
+    if (c.self != nullptr) {
+      const WithSelf all(c.self, arguments);
+      PyObject* descriptor = _PyType_Lookup(known_.tensor, name);
+      return call_torch(CapturedNode::Kind::kMethod, descriptor, name, all.get());
+    }
+    return call_torch(CapturedNode::Kind::kMethod, function, name, arguments);
+  }
+  return stop("break.call", "a call of C function " + name_of(function));
+}
+
+Owned Tracer::call_type(PyTypeObject* type, const Arguments& arguments) {
+  auto* object = reinterpret_cast<PyObject*>(type);
+  CFunction c;
+  c.callable = object;
+  c.key = type;
+  if (const BuiltinRule* rule = builtin_rule(known_, c))
+    return rule->run(*this, *rule, c, arguments);
+  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE))
+    return stop("break.call", std::string("a call of C type ") + type->tp_name);
+  PyTypeObject* meta = Py_TYPE(object);
+  const bool plain_meta = meta->tp_call == PyType_Type.tp_call;
+  if (PyType_IsSubtype(meta, known_.enum_type)) return call_natively(object, arguments);
+  if (!plain_meta) return vectorcall(object, arguments);  // the metaclass's own frames
+  if (PyType_IsSubtype(type, known_.tensor_base))
+    return stop("break.call", std::string("a tensor of class ") + type->tp_name + " is made");
+  const Owned new_name = Owned::steal(PyUnicode_InternFromString("__new__"));
+  const Owned init_name = Owned::steal(PyUnicode_InternFromString("__init__"));
+  PyObject* make = class_attribute(type, new_name.get());
+  PyObject* init = class_attribute(type, init_name.get());
+  const auto of_python = [](PyObject* function) {
+    return function != nullptr &&
+           (Py_TYPE(function) == &PyFunction_Type || Py_TYPE(function) == &PyStaticMethod_Type);
+  };
+  if (of_python(init) || of_python(make)) {
+    // What a base written in C does with the arguments is looked at by the calls of its slots.
+    if (of_python(init) && (of_python(make) || is_plain_new(type)))
+      return vectorcall(object, arguments);
+    if (of_python(make) && type->tp_init == PyBaseObject_Type.tp_init)
+      return vectorcall(object, arguments);
+  }
+  if (is_plain_new(type) && !of_python(init)) return call_pure(object, arguments);
+  return stop("break.call", std::string("an object of class ") + type->tp_name + " is made");
+}
+
+Owned Tracer::call_partial(PyObject* partial, const Arguments& arguments) {
+  const auto part = [&](const char* text) {
+    const Owned name = Owned::steal(PyUnicode_InternFromString(text));
+    return get_attribute(partial, name.get());
+  };
+  const Owned function = part("func");
+  if (!function) return {};
+  const Owned given = part("args");
+  const Owned keywords = given ? part("keywords") : Owned();
+  if (!keywords) return {};
+  const Owned local = localized(given.get());
+  const Owned local_keywords = local ? localized(keywords.get()) : Owned();
+  if (!local_keywords) return {};
+  Owned merged = Owned::steal(PyDict_Copy(local_keywords.get()));
+  if (!merged) return {};
+  for (Py_ssize_t k = 0; k < arguments.keywords(); ++k) {
+    if (PyDict_SetItem(merged.get(), PyTuple_GET_ITEM(arguments.names, k),
+                       arguments.values[arguments.count + k]) < 0)
+      return {};
+  }
+  std::vector<PyObject*> values;
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(local.get()); ++k)
+    values.push_back(PyTuple_GET_ITEM(local.get(), k));
+  values.insert(values.end(), arguments.values, arguments.values + arguments.count);
+  const auto count = static_cast<Py_ssize_t>(values.size());
+  const Owned names = Owned::steal(PySequence_Tuple(merged.get()));
+  const Owned rest = Owned::steal(PyDict_Values(merged.get()));
+  if (!names || !rest) return {};
+  for (Py_ssize_t k = 0; k < PyList_GET_SIZE(rest.get()); ++k)
+    values.push_back(PyList_GET_ITEM(rest.get(), k));
+  return call(function.get(),
+              {values.data(), count, PyTuple_GET_SIZE(names.get()) == 0 ? nullptr : names.get()});
+}
+
+// The function behind the cache is called: what it reads is guarded, where the cache would hide it.
+Owned Tracer::call_lru_cache(PyObject* wrapper, const Arguments& arguments) {
+  const Owned name = Owned::steal(PyUnicode_InternFromString("__wrapped__"));
+  const Owned dict = instance_dict(wrapper);
+  Owned function;
+  if (!dict || !look_up(dict.get(), name.get(), function)) return {};
+  if (!function) return stop("break.call", "a cached function that hides what it caches");
+  return call(function.get(), arguments);
+}
+
+// Module.__call__ without hooks is `forward`. With hooks its own code is interpreted.
+Owned Tracer::call_nn_module(PyObject* module, const Arguments& arguments, bool& handled) {
+  static PyObject* const call_name = PyUnicode_InternFromString("__call__");
+  static PyObject* const impl_name = PyUnicode_InternFromString("_call_impl");
+  static PyObject* const compiled_name = PyUnicode_InternFromString("_compiled_call_impl");
+  static PyObject* const forward_name = PyUnicode_InternFromString("forward");
+  static PyObject* const hooks[] = {PyUnicode_InternFromString("_backward_hooks"),
+                                    PyUnicode_InternFromString("_backward_pre_hooks"),
+                                    PyUnicode_InternFromString("_forward_hooks"),
+                                    PyUnicode_InternFromString("_forward_pre_hooks")};
+  static PyObject* const global_hooks[] = {PyUnicode_InternFromString("_global_backward_hooks"),
+                                           PyUnicode_InternFromString("_global_backward_pre_hooks"),
+                                           PyUnicode_InternFromString("_global_forward_hooks"),
+                                           PyUnicode_InternFromString("_global_forward_pre_hooks")};
+  PyTypeObject* type = Py_TYPE(module);
+  if (class_attribute(type, call_name) != known_.nn_module_call ||
+      class_attribute(type, impl_name) != known_.nn_module_call_impl)
+    return {};
+  const Owned dict = instance_dict(module);
+  const Owned globals = Owned::copy(PyModule_GetDict(known_.nn_module_file));
+  if (!dict) return {};
+  if (!is_external(globals.get())) {
+    remember(known_.nn_module_file, result_.sources.constant(known_.nn_module_file));
+    instance_dict(known_.nn_module_file);
+  }
+  const auto empty = [&](PyObject* table, PyObject* name) {
+    Owned found;
+    if (!look_up(table, name, found) || !found) return false;
+    const std::optional<bool> any = truth(found.get());
+    return any.has_value() && !*any;
+  };
+  handled = true;
+  for (PyObject* name : {impl_name, compiled_name}) {
+    Owned found;
+    if (!look_up(dict.get(), name, found)) return {};
+    if (found && found.get() != Py_None) handled = false;
+  }
+  for (PyObject* name : hooks) handled = handled && empty(dict.get(), name);
+  for (PyObject* name : global_hooks) handled = handled && empty(globals.get(), name);
+  if (PyErr_Occurred()) {
+    handled = true;
+    return {};
+  }
+  if (!handled) return {};
+  Owned forward, self;
+  if (!load_attribute(module, forward_name, true, forward, self)) return {};
+  modules_.push_back(source_of(module));
+  Owned result =
+      self ? call_with_self(forward.get(), self.get(), arguments) : call(forward.get(), arguments);
+  modules_.pop_back();
+  return result;
+}
+
+std::optional<bool> Tracer::truth(PyObject* object) {
+  if (object == Py_True || object == Py_False) return object == Py_True;
+  if (object == Py_None) return false;
+  const Kind what = kind(object);
+  if (what >= Kind::kTuple && what <= Kind::kSet) {
+    if (const SourceId source = source_of(object)) {
+      if (what != Kind::kTuple && journal_.written(object) && !PyList_Check(object)) {
+        stop("break.written", "the size of a container that was written");
+        return std::nullopt;
+      }
+      if (!journal_.written(object)) guards_.length(source, PyObject_Size(object));
+    }
+  } else if (what == Kind::kObject) {
+    for (const char* text : {"__bool__", "__len__"}) {
+      const Owned name = Owned::steal(PyUnicode_InternFromString(text));
+      if (class_attribute(Py_TYPE(object), name.get()) != nullptr) break;
+    }
+  } else if (what == Kind::kOpaque && is_external(object)) {
+    stop("break.opaque", std::string("an object of type ") + Py_TYPE(object)->tp_name);
+    return std::nullopt;
+  }
+  const int truth = PyObject_IsTrue(object);
+  if (truth < 0) return std::nullopt;
+  return truth != 0;
+}
+
+// Whether two objects are one: what differs now may be the same at another call.
+bool Tracer::identical(PyObject* left, PyObject* right) {
+  if (left == right) return true;
+  const auto place = [&](PyObject* object) {
+    return is_fake(object) && recorder_.is_real(object) ? recorder_.source_of(object)
+                                                        : source_of(object);
+  };
+  const SourceId a = place(left), b = place(right);
+  if (a && b && kind(left) != Kind::kSingleton && kind(right) != Kind::kSingleton &&
+      (Py_TYPE(left) == Py_TYPE(right)))
+    guards_.distinct(a, b);
+  return false;
+}
+
+Owned Tracer::is_instance(PyObject* object, PyObject* types, bool subclass) {
+  PyObject* target = object;
+  if (is_fake(object) && real_of(object) != nullptr) target = real_of(object);
+  const Owned local = localized_deep(types);
+  if (!local) return {};
+  ++native_depth_;
+  const int answer = subclass ? PyObject_IsSubclass(target, local.get())
+                              : PyObject_IsInstance(target, local.get());
+  --native_depth_;
+  if (answer < 0) return {};
+  return Owned::copy(answer ? Py_True : Py_False);
+}
+
+}  // namespace triptych::capture

@@ -1,0 +1,180 @@
+#include "capture/trace/capture.h"
+
+#include <cctype>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "capture/guards/state_word.h"
+#include "capture/interpreter/evaluator.h"
+#include "capture/trace/tensor_trace.h"
+#include "capture/trace/tracer.h"
+
+namespace triptych::capture {
+namespace {
+
+// What is different in Python while a trace runs; undone by the destructor.
+class Surroundings {
+ public:
+  static Owned module() {
+    return Owned::steal(PyImport_ImportModule("triptych.capture.surroundings"));
+  }
+  bool open() {
+    const Owned found = module();
+    if (found) close_ = Owned::steal(PyObject_CallMethod(found.get(), "open", nullptr));
+    if (found && close_)
+      default_table = Owned::steal(PyObject_GetAttrString(found.get(), "default_decomposition"));
+    return static_cast<bool>(default_table);
+  }
+  Surroundings() = default;
+  ~Surroundings() {
+    if (!close_) return;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    const Owned done = Owned::steal(PyObject_CallNoArgs(close_.get()));
+    if (!done) PyErr_WriteUnraisable(close_.get());
+    PyErr_Restore(type, value, traceback);
+  }
+  Surroundings(const Surroundings&) = delete;
+  Surroundings& operator=(const Surroundings&) = delete;
+
+  Owned default_table;
+
+ private:
+  Owned close_;
+};
+
+FrameState copy_of(const FrameState& state) {
+  FrameState copy;
+  copy.function = Owned::copy(state.function.get());
+  copy.locals_mapping = Owned::copy(state.locals_mapping.get());
+  for (const Owned& slot : state.slots) copy.slots.push_back(Owned::copy(slot.get()));
+  for (const Owned& operand : state.stack) copy.stack.push_back(Owned::copy(operand.get()));
+  copy.unit = state.unit;
+  return copy;
+}
+
+std::string exception_text() {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  std::string text = type == nullptr ? "" : reinterpret_cast<PyTypeObject*>(type)->tp_name;
+  const Owned message = Owned::steal(value == nullptr ? nullptr : PyObject_Str(value));
+  const char* words = message ? PyUnicode_AsUTF8(message.get()) : nullptr;
+  if (words != nullptr) text += std::string(": ") + words;
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(traceback);
+  PyErr_Clear();
+  return text;
+}
+
+struct Attempt {
+  std::optional<CaptureResult> result;
+  Error error;
+  std::int64_t boundary = -1;  // of the root frame, where it ended
+};
+
+void name_inputs(CaptureResult& result) {
+  std::set<std::string> taken;
+  for (GraphInput& input : result.inputs) {
+    std::string name;
+    for (const char c : result.sources.text(input.source)) {
+      const bool word = std::isalnum(static_cast<unsigned char>(c)) != 0;
+      if (word) name += c;
+      if (!word && !name.empty() && name.back() != '_') name += '_';
+    }
+    while (!name.empty() && name.back() == '_') name.pop_back();
+    std::string unique = name;
+    for (int k = 1; !taken.insert(unique).second; ++k) unique = name + "_" + std::to_string(k);
+    input.name = std::move(unique);
+  }
+}
+
+// A written input must not share memory with another, as it does not now.
+void guard_memory(Tracer& tracer, CaptureResult& result) {
+  for (std::size_t w = 0; w < result.inputs.size(); ++w) {
+    if (!TensorTrace::was_written(result.inputs[w].example.get())) continue;
+    for (std::size_t k = 0; k < result.inputs.size(); ++k) {
+      if (k != w) tracer.guards().disjoint(result.inputs[w].source, result.inputs[k].source);
+    }
+  }
+}
+
+Attempt attempt(const CaptureRequest& request, const Library& known, PyObject* default_table,
+                const StateWord& state, TracerLimits limits) {
+  Attempt made;
+  CaptureResult result{SourceArena::of_code(
+      reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(request.state.function.get())))};
+  Guard modes{GuardKind::kState, {}, {}};
+  modes.state = state;
+  result.guards.guards.push_back(std::move(modes));
+  auto tensors = TensorTrace::open(default_table);
+  if (!tensors.ok()) {
+    made.error = tensors.error();
+    return made;
+  }
+  {
+    Tracer tracer(result, *tensors.value(), known, limits);
+    Owned returned;
+    {
+      const InterpreterScope scope(&tracer);
+      if (!scope.active()) {
+        made.error = unsupported("capture.scope", "another thread is capturing");
+        return made;
+      }
+      returned = enter_frame(copy_of(request.state));
+    }
+    made.boundary = tracer.root_boundaries() - 1;
+    bool done =
+        returned && !tracer.stopped() && made.boundary >= 0 && tracer.finish(returned.get());
+    if (tracer.reached_stop()) done = true;
+    if (done) {
+      guard_memory(tracer, result);
+    } else if (tracer.stopped()) {
+      made.error = tracer.reason();
+      PyErr_Clear();
+    } else if (PyErr_Occurred()) {
+      made.error = unsupported("capture.exception", exception_text());
+      made.boundary = -1;
+    } else {
+      made.error = unsupported("capture.not_interpreted", "the frame was not interpreted");
+    }
+    PyErr_Clear();
+    for (const GraphInput& input : result.inputs)
+      result.needs_gradients |= TensorTrace::requires_grad(input.example.get());
+    tracer.roll_back();
+    if (!done) return made;
+  }
+  name_inputs(result);
+  made.result.emplace(std::move(result));
+  return made;
+}
+
+}  // namespace
+
+Result<CaptureResult> capture(const CaptureRequest& request) {
+  const StateWord state = read_state();
+  if (state_has_modes(state))
+    return unsupported("capture.mode", "a mode is active that takes torch functions over");
+  const Library* known = library();
+  Surroundings surroundings;
+  if (known == nullptr || !surroundings.open())
+    return internal_error("capture.surroundings", exception_text());
+  TracerLimits limits;
+  if (request.instruction_budget != 0) limits.instructions = request.instruction_budget;
+  Attempt whole = attempt(request, *known, surroundings.default_table.get(), state, limits);
+  if (whole.result) return std::move(*whole.result);
+  if (whole.boundary < 1) return whole.error;
+  // Once more, up to the instruction of the function's own frame that could not be followed.
+  limits.stop_at = whole.boundary;
+  Attempt part = attempt(request, *known, surroundings.default_table.get(), state, limits);
+  if (!part.result) return part.error;
+  part.result->stop->code = whole.error.code;
+  part.result->stop->message = whole.error.message;
+  part.result->stop->location = whole.error.location;
+  part.result->stop->hint = whole.error.hint;
+  return std::move(*part.result);
+}
+
+}  // namespace triptych::capture

@@ -1,0 +1,391 @@
+// Instructions that work on values: operators, subscripts, jumps, loops, calls.
+#include <opcode.h>
+
+#include <utility>
+
+#include "capture/trace/handlers.h"
+
+namespace triptych::capture {
+namespace {
+
+// As the interpreter's own.
+Flow finish_call(Activation& a, Owned result, int operands) {
+  PyObject** base = a.operands(operands);
+  a.forget(operands);
+  for (int k = 0; k < operands; ++k) Py_XDECREF(base[k]);
+  if (!result) return Flow::kRaise;
+  a.push(std::move(result));
+  return a.poll();
+}
+
+PyObject* operator_named(const char* name) {
+  const Owned module = Owned::steal(PyImport_ImportModule("operator"));
+  return module ? PyObject_GetAttrString(module.get(), name) : nullptr;
+}
+
+bool replace_top(Activation& a, int place, Owned value) {
+  if (!value) return false;
+  const Owned old = Owned::steal(std::exchange(a.slot_from_top(place), value.release()));
+  return true;
+}
+
+bool has_own_equality(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  return type->tp_richcompare != PyBaseObject_Type.tp_richcompare;
+}
+
+}  // namespace
+
+Flow Tracer::binary_op(Activation& a, const Instruction& i) {
+  Owned result = binary(i.arg, a.peek(2), a.peek(1));
+  if (!result) return Flow::kRaise;
+  a.drop(2);
+  a.push(std::move(result));
+  return Flow::kNext;
+}
+
+Flow Tracer::unary_op(Activation& a, const Instruction& i) {
+  PyObject* operand = a.peek();
+  if (!is_fake(operand)) {
+    if (kind(operand) == Kind::kOpaque && is_external(operand))
+      return stop_flow("break.opaque", "an operator on an object of a C type");
+    return semantics::run(a, i);
+  }
+  static PyObject* const negative = operator_named("neg");
+  static PyObject* const positive = operator_named("pos");
+  static PyObject* const invert = operator_named("invert");
+  PyObject* function = i.op == Op::kUnaryNegative   ? negative
+                       : i.op == Op::kUnaryPositive ? positive
+                                                    : invert;
+  Owned result =
+      call_torch(CapturedNode::Kind::kFunction, function, function, {&operand, 1, nullptr});
+  if (!result) return Flow::kRaise;
+  a.drop(1);
+  a.push(std::move(result));
+  return Flow::kNext;
+}
+
+Flow Tracer::unary_not(Activation& a, const Instruction& i) {
+  const std::optional<bool> value = truth(a.peek());
+  if (!value) return Flow::kRaise;
+  a.drop(1);
+  a.push(Owned::copy(*value == (i.op == Op::kToBool) ? Py_True : Py_False));
+  return Flow::kNext;
+}
+
+Flow Tracer::jump_on_truth(Activation& a, const Instruction& i) {
+  PyObject* operand = a.peek();
+  if (operand != Py_True && operand != Py_False && operand != Py_None) {
+    const std::optional<bool> value = truth(operand);
+    if (!value) return Flow::kRaise;
+    // Asked once: the instruction itself must not ask the object again.
+    if (i.op == Op::kPopJumpIfFalse || i.op == Op::kPopJumpIfTrue)
+      replace_top(a, 1, Owned::copy(*value ? Py_True : Py_False));
+  }
+  return semantics::run(a, i);
+}
+
+Flow Tracer::compare_op(Activation& a, const Instruction& i) {
+  PyObject* left = a.peek(2);
+  PyObject* right = a.peek(1);
+  if (is_fake(left) || is_fake(right)) {
+    static PyObject* const functions[] = {operator_named("lt"), operator_named("le"),
+                                          operator_named("eq"), operator_named("ne"),
+                                          operator_named("gt"), operator_named("ge")};
+    PyObject* function = functions[i.arg];
+    PyObject* operands[] = {left, right};
+    Owned result =
+        call_torch(CapturedNode::Kind::kFunction, function, function, {operands, 2, nullptr});
+    if (!result) return Flow::kRaise;
+    if (i.flags) {
+      const std::optional<bool> value = truth(result.get());
+      if (!value) return Flow::kRaise;
+      result = Owned::copy(*value ? Py_True : Py_False);
+    }
+    a.drop(2);
+    a.push(std::move(result));
+    return Flow::kNext;
+  }
+  const Kind left_kind = kind(left), right_kind = kind(right);
+  if (left_kind <= Kind::kSingleton && right_kind <= Kind::kSingleton) return semantics::run(a, i);
+  if (left_kind == Kind::kObject && !has_own_equality(left) &&
+      (right_kind != Kind::kObject || !has_own_equality(right))) {
+    identical(left, right);
+    return semantics::run(a, i);
+  }
+  if (!replace_top(a, 2, localized_deep(left)) || !replace_top(a, 1, localized_deep(right)))
+    return Flow::kRaise;
+  return semantics::run(a, i);
+}
+
+Flow Tracer::is_op(Activation& a, const Instruction& i) {
+  identical(a.peek(2), a.peek(1));
+  return semantics::run(a, i);
+}
+
+std::optional<bool> Tracer::contains(PyObject* container, PyObject* item) {
+  const SourceId source = source_of(container);
+  const Kind what = kind(container);
+  const auto ask = [&](PyObject* in) -> std::optional<bool> {
+    const int inside = PySequence_Contains(in, item);
+    if (inside < 0) return std::nullopt;
+    return inside != 0;
+  };
+  if (!source || what < Kind::kTuple || what > Kind::kSet) {
+    if (what == Kind::kOpaque && source) return localized(container), std::nullopt;
+    return ask(container);
+  }
+  if (what == Kind::kTuple || what == Kind::kList) {
+    const Owned local = localized_deep(container);
+    return local ? ask(local.get()) : std::nullopt;
+  }
+  const bool own = (Py_TYPE(container)->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
+  const Owned name = Owned::steal(PyUnicode_InternFromString("__contains__"));
+  PyObject* method = own ? class_attribute(Py_TYPE(container), name.get()) : nullptr;
+  if (method != nullptr && Py_TYPE(method) == &PyFunction_Type) return ask(container);
+  if (!is_plain_key(item)) {
+    stop("break.key", std::string("a look-up by a key of type ") + Py_TYPE(item)->tp_name);
+    return std::nullopt;
+  }
+  const int inside =
+      what == Kind::kDict ? PyDict_Contains(container, item) : PySet_Contains(container, item);
+  if (inside < 0) return std::nullopt;
+  const bool seen =
+      what == Kind::kDict ? journal_.written(container, item) : journal_.written(container);
+  if (seen) return inside != 0;
+  if (inside) {
+    guards_.has_key(source, item);
+  } else {
+    guards_.lacks_key(source, item);
+  }
+  return inside != 0;
+}
+
+Flow Tracer::contains_op(Activation& a, const Instruction& i) {
+  PyObject* container = a.peek(1);
+  const std::optional<bool> inside = contains(container, a.peek(2));
+  if (!inside) return Flow::kRaise;
+  a.drop(2);
+  a.push(Owned::copy(*inside != (i.arg != 0) ? Py_True : Py_False));
+  return Flow::kNext;
+}
+
+Flow Tracer::binary_subscr(Activation& a, const Instruction& i) {
+  PyObject* container = a.peek(2);
+  PyObject* key = a.peek(1);
+  Owned result;
+  if (is_fake(container)) {
+    PyObject* operands[] = {container, key};
+    result = call_torch(CapturedNode::Kind::kFunction, known_.operator_getitem,
+                        known_.operator_getitem, {operands, 2, nullptr});
+    if (!result) return Flow::kRaise;
+  } else {
+    const Kind what = kind(container);
+    const bool external = is_external(container);
+    if (!external || what == Kind::kObject || PyType_Check(container)) {
+      if (what != Kind::kSingleton) return semantics::run(a, i);
+      ++native_depth_;
+      const Flow flow = semantics::run(a, i);
+      --native_depth_;
+      return flow;
+    }
+    const PyTypeObject* type = Py_TYPE(container);
+    const bool own_method =
+        (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && what == Kind::kDict &&
+        type->tp_as_mapping->mp_subscript != PyDict_Type.tp_as_mapping->mp_subscript &&
+        type->tp_as_mapping->mp_subscript != PyODict_Type.tp_as_mapping->mp_subscript;
+    if (own_method) return semantics::run(a, i);
+    if (what == Kind::kDict) {
+      if (!look_up(container, key, result)) return Flow::kRaise;
+      if (!result && Py_TYPE(container) != &PyDict_Type && !PyODict_CheckExact(container))
+        return stop_flow("break.key", "a key that a subclass of dict lacks");
+      if (!result) return semantics::run(a, i);  // raises
+    } else if ((what == Kind::kList || what == Kind::kTuple) && PyIndex_Check(key)) {
+      const Py_ssize_t size = PySequence_Fast_GET_SIZE(container);
+      Py_ssize_t index = PyNumber_AsSsize_t(key, PyExc_IndexError);
+      if (index == -1 && PyErr_Occurred()) return Flow::kRaise;
+      const bool in_journal = journal_.written(container);
+      if (index < 0 || index >= size) {
+        if (!in_journal) guards_.length(source_of(container), size);
+        if (index < 0) index += size;
+        if (index < 0 || index >= size) return semantics::run(a, i);  // raises
+      }
+      result = what == Kind::kList ? read_list_item(container, index)
+                                   : read_tuple_item(container, index);
+      if (!result) return Flow::kRaise;
+    } else {
+      if (!replace_top(a, 2, localized(container))) return Flow::kRaise;
+      return semantics::run(a, i);
+    }
+  }
+  a.drop(2);
+  a.push(std::move(result));
+  return Flow::kNext;
+}
+
+Flow Tracer::store_subscr(Activation& a, const Instruction& i) {
+  PyObject* key = a.peek(1);
+  PyObject* container = a.peek(2);
+  PyObject* value = a.peek(3);
+  if (is_fake(container)) {
+    static PyObject* const function = operator_named("setitem");
+    PyObject* operands[] = {container, key, value};
+    if (!call_torch(CapturedNode::Kind::kFunction, function, function, {operands, 3, nullptr}))
+      return Flow::kRaise;
+    a.drop(3);
+    return Flow::kNext;
+  }
+  if (is_external(container)) {
+    if (PyDict_CheckExact(container)) {
+      if (!before_dict_write(container, key)) return Flow::kRaise;
+    } else if (PyList_CheckExact(container)) {
+      if (!before_write(container)) return Flow::kRaise;
+      if (PySlice_Check(key) && !replace_top(a, 3, localized(value))) return Flow::kRaise;
+    } else if (kind(container) != Kind::kObject &&
+               !(Py_TYPE(container)->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
+      return stop_flow("break.store", std::string("an item of an object of type ") +
+                                          Py_TYPE(container)->tp_name + " is set");
+    }
+  }
+  return semantics::run(a, i);
+}
+
+Flow Tracer::delete_subscr(Activation& a, const Instruction& i) {
+  PyObject* key = a.peek(1);
+  PyObject* container = a.peek(2);
+  if (is_external(container)) {
+    if (PyDict_CheckExact(container)) {
+      Owned found;
+      if (!look_up(container, key, found) || !before_dict_write(container, key))
+        return Flow::kRaise;
+    } else if (PyList_CheckExact(container)) {
+      if (!before_write(container)) return Flow::kRaise;
+    } else {
+      return stop_flow("break.store", std::string("an item of an object of type ") +
+                                          Py_TYPE(container)->tp_name + " is deleted");
+    }
+  }
+  return semantics::run(a, i);
+}
+
+// container[start:stop], of 3.12.
+Flow Tracer::slice_op(Activation& a, const Instruction& i) {
+  PyObject* container = a.peek(3);
+  if (is_fake(container)) {
+    const Owned slice = Owned::steal(PySlice_New(a.peek(2), a.peek(1), nullptr));
+    if (!slice) return Flow::kRaise;
+    PyObject* operands[] = {container, slice.get()};
+    Owned result = call_torch(CapturedNode::Kind::kFunction, known_.operator_getitem,
+                              known_.operator_getitem, {operands, 2, nullptr});
+    if (!result) return Flow::kRaise;
+    a.drop(3);
+    a.push(std::move(result));
+    return Flow::kNext;
+  }
+  if (!replace_top(a, 3, localized(container))) return Flow::kRaise;
+  return semantics::run(a, i);
+}
+
+Flow Tracer::local_top(Activation& a, const Instruction& i) {
+  if (!replace_top(a, 1, localized(a.peek()))) return Flow::kRaise;
+  return semantics::run(a, i);
+}
+
+Flow Tracer::format(Activation& a, const Instruction& i) {
+  constexpr int kHasSpec = 4;
+  const bool with_spec =
+      i.op == Op::kFormatWithSpec || (i.op == Op::kFormatValue && (i.arg & kHasSpec) != 0);
+  const int place = with_spec ? 2 : 1;
+  PyObject* value = a.peek(place);
+  if (kind(value) > Kind::kSingleton && !replace_top(a, place, localized_deep(value)))
+    return Flow::kRaise;
+  return semantics::run(a, i);
+}
+
+Flow Tracer::get_iter(Activation& a, const Instruction& i) {
+  PyObject* object = a.peek();
+  if (is_fake(object)) {
+    const Owned name = Owned::steal(PyUnicode_InternFromString("unbind"));
+    PyObject* method = _PyType_Lookup(known_.tensor, name.get());
+    Owned parts =
+        call_torch(CapturedNode::Kind::kMethod, method, name.get(), {&object, 1, nullptr});
+    if (!replace_top(a, 1, std::move(parts))) return Flow::kRaise;
+    return semantics::run(a, i);
+  }
+  if (!replace_top(a, 1, localized(object))) return Flow::kRaise;
+  return semantics::run(a, i);
+}
+
+Flow Tracer::for_iter(Activation& a, const Instruction& i) {
+  PyObject* iterator = a.peek();
+  if (is_external(iterator) && kind(iterator) == Kind::kOpaque)
+    return stop_flow("break.opaque", std::string("a loop over an iterator of type ") +
+                                         Py_TYPE(iterator)->tp_name + " from outside");
+  return semantics::run(a, i);
+}
+
+Flow Tracer::unpack(Activation& a, const Instruction& i) {
+  PyObject* object = a.peek();
+  if (is_fake(object)) {
+    const Flow flow = get_iter(a, i.op == Op::kGetIter ? i : Instruction{Op::kGetIter});
+    if (flow != Flow::kNext) return flow;
+    return semantics::run(a, i);
+  }
+  if (!replace_top(a, 1, localized(object))) return Flow::kRaise;
+  return semantics::run(a, i);
+}
+
+Flow Tracer::call_op(Activation& a, const Instruction& i) {
+  const CallSite site = call_site(a, i);
+  Owned result = call(site.callable, {site.arguments, site.positional, site.keyword_names});
+  return finish_call(a, std::move(result), site.operands);
+}
+
+Flow Tracer::call_function_ex(Activation& a, const Instruction& i) {
+  const int with_keywords = i.arg & 1;
+  const int place = 1 + with_keywords;
+  PyObject* callable = a.peek(place + (PY_VERSION_HEX >= 0x030d0000 ? 2 : 1));
+  if (is_fake(a.peek(place)))
+    return stop_flow("break.call", "a tensor is unpacked into the arguments of a call");
+  if (!replace_top(a, place, localized(a.peek(place)))) return Flow::kRaise;
+  if (!PyTuple_CheckExact(a.peek(place).get())) {
+    if (Py_TYPE(a.peek(place).get())->tp_iter == nullptr && !PySequence_Check(a.peek(place)))
+      return semantics::run(a, i);  // raises
+    if (!replace_top(a, place, Owned::steal(PySequence_Tuple(a.peek(place))))) return Flow::kRaise;
+  }
+  PyObject* given = a.peek(place);
+  std::vector<PyObject*> values(&PyTuple_GET_ITEM(given, 0),
+                                &PyTuple_GET_ITEM(given, 0) + PyTuple_GET_SIZE(given));
+  const auto count = static_cast<Py_ssize_t>(values.size());
+  Owned names;
+  if (with_keywords) {
+    if (!replace_top(a, 1, localized(a.peek()))) return Flow::kRaise;
+    PyObject* keywords = a.peek();
+    if (!PyDict_Check(keywords)) return semantics::run(a, i);
+    names = Owned::steal(PySequence_Tuple(keywords));
+    if (!names) return Flow::kRaise;
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(names.get()); ++k)
+      values.push_back(PyDict_GetItemWithError(keywords, PyTuple_GET_ITEM(names.get(), k)));
+    if (PyTuple_GET_SIZE(names.get()) == 0) names = Owned();
+  }
+  Owned result = call(callable, {values.data(), count, names.get()});
+  return finish_call(a, std::move(result), place + 2);
+}
+
+// The methods are found here, so that what they are is guarded; they run as any call does.
+Flow Tracer::before_with(Activation& a, const Instruction& i) {
+  PyObject* manager = a.peek();
+  if (kind(manager) != Kind::kObject && !(Py_TYPE(manager)->tp_flags & Py_TPFLAGS_HEAPTYPE))
+    return stop_flow("break.with", std::string("a with statement on an object of type ") +
+                                       Py_TYPE(manager)->tp_name);
+  for (const char* text : {"__enter__", "__exit__"}) {
+    const Owned name = Owned::steal(PyUnicode_InternFromString(text));
+    PyObject* method = class_attribute(Py_TYPE(manager), name.get());
+    if (method != nullptr && Py_TYPE(method) != &PyFunction_Type)
+      return stop_flow("break.with", std::string("a with statement on an object of C type ") +
+                                         Py_TYPE(manager)->tp_name);
+  }
+  return semantics::run(a, i);
+}
+
+}  // namespace triptych::capture

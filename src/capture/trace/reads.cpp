@@ -1,0 +1,272 @@
+// What the program gets from outside, and containers from outside that C code is to look into.
+#include <utility>
+
+#include "capture/guards/tensor_facts.h"
+#include "capture/trace/tracer.h"
+
+namespace triptych::capture {
+
+Kind Tracer::kind(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  const auto found = kinds_.find(type);
+  if (found != kinds_.end()) return found->second;
+  keep(Owned::copy(reinterpret_cast<PyObject*>(type)));
+  return kinds_[type] = kind_of_type(known_, type);
+}
+
+SourceId Tracer::source_of(PyObject* object) const {
+  const auto found = sources_.find(object);
+  return found == sources_.end() ? SourceId{} : found->second;
+}
+
+void Tracer::remember(PyObject* object, SourceId source) {
+  if (!sources_.try_emplace(object, source).second) return;
+  keep(Owned::copy(object));
+}
+
+SourceId Tracer::type_source(PyTypeObject* type) {
+  const auto found = type_sources_.find(type);
+  if (found != type_sources_.end()) return found->second;
+  return type_sources_[type] = result_.sources.constant(reinterpret_cast<PyObject*>(type));
+}
+
+PyObject* Tracer::real_of(PyObject* fake) const {
+  const auto found = reals_.find(fake);
+  return found == reals_.end() ? nullptr : found->second;
+}
+
+Owned Tracer::substitute(PyObject* tensor, SourceId source) {
+  const auto found = fakes_.find(tensor);
+  if (found != fakes_.end()) {
+    guards_.same(source, recorder_.source_of(found->second));
+    return Owned::copy(found->second);
+  }
+  if (std::optional<Error> refused = TensorTrace::refusal(tensor))
+    return stop("break.tensor", refused->message);
+  guards_.tensor(source, read_tensor_facts(tensor));
+  Owned fake = tensors_.fake(tensor);
+  if (!fake) return {};
+  keep(Owned::copy(tensor));
+  fakes_[tensor] = fake.get();
+  reals_[fake.get()] = tensor;
+  recorder_.add_real(fake.get(), tensor, source);
+  return fake;
+}
+
+Owned Tracer::read(PyObject* value, SourceId source) {
+  switch (kind(value)) {
+    case Kind::kLeaf:
+      guards_.equals(source, value);
+      return Owned::copy(value);
+    case Kind::kSingleton:
+      guards_.is(source, value);
+      remember(value, source);
+      return Owned::copy(value);
+    case Kind::kTensor:
+      return substitute(value, source);
+    case Kind::kSubclass:
+      return stop("break.subclass", std::string("a tensor of class ") + Py_TYPE(value)->tp_name);
+    default:
+      break;
+  }
+  if (const SourceId known = source_of(value)) {
+    guards_.same(source, known);
+    return Owned::copy(value);
+  }
+  guards_.type(source, Py_TYPE(value));
+  remember(value, source);
+  if (kind(value) == Kind::kMethod) {
+    SourceArena& sources = result_.sources;
+    if (!read(PyMethod_GET_FUNCTION(value), sources.step(SourceKind::kMethodFunction, source)))
+      return {};
+    PyObject* self = PyMethod_GET_SELF(value);
+    if (!read(self, sources.step(SourceKind::kMethodSelf, source))) return {};
+  }
+  return Owned::copy(value);
+}
+
+Owned Tracer::read_list_item(PyObject* list, Py_ssize_t index) {
+  const SourceId source = source_of(list);
+  PyObject* value = PyList_GET_ITEM(list, index);
+  if (!source || journal_.written(list)) return Owned::copy(value);
+  return read(value, result_.sources.item(SourceKind::kListItem, source, index));
+}
+
+Owned Tracer::read_tuple_item(PyObject* tuple, Py_ssize_t index) {
+  const SourceId source = source_of(tuple);
+  PyObject* value = PyTuple_GET_ITEM(tuple, index);
+  if (!source) return Owned::copy(value);
+  return read(value, result_.sources.item(SourceKind::kTupleItem, source, index));
+}
+
+bool Tracer::look_up(PyObject* dict, PyObject* key, Owned& found) {
+  PyObject* value = PyDict_GetItemWithError(dict, key);
+  if (value == nullptr && PyErr_Occurred()) return false;
+  const SourceId source = source_of(dict);
+  if (!source || journal_.written(dict, key)) {
+    found = Owned::copy(value);
+    return true;
+  }
+  if (!is_plain_key(key)) {
+    stop("break.key", std::string("a look-up by a key of type ") + Py_TYPE(key)->tp_name);
+    return false;
+  }
+  if (value == nullptr) {
+    guards_.lacks_key(source, key);
+    return true;
+  }
+  const SourceId item = result_.sources.keyed(SourceKind::kDictItem, source, key);
+  if (!item) return false;
+  found = read(value, item);
+  return static_cast<bool>(found);
+}
+
+Owned Tracer::localized_dict(PyObject* dict) {
+  const bool ordered = PyODict_Check(dict);
+  Owned keys = Owned::steal(ordered ? PySequence_Tuple(dict) : PyDict_Keys(dict));
+  if (keys && !PyTuple_Check(keys.get())) keys = Owned::steal(PyList_AsTuple(keys.get()));
+  Owned copy = Owned::steal(ordered ? PyODict_New() : PyDict_New());
+  if (!keys || !copy) return {};
+  const SourceId source = source_of(dict);
+  const bool written = journal_.written(dict);
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(keys.get()); ++k) {
+    PyObject* key = PyTuple_GET_ITEM(keys.get(), k);
+    Owned value;
+    if (!written && !is_plain_key(key))
+      return stop("break.key", std::string("a dict with a key of type ") + Py_TYPE(key)->tp_name);
+    if (!look_up(dict, key, value)) return {};
+    if (!value) continue;
+    if (PyObject_SetItem(copy.get(), key, value.get()) < 0) return {};
+  }
+  if (written) return stop("break.written", "a dict that was written is looked at as a whole");
+  guards_.keys(source, std::move(keys));
+  return copy;
+}
+
+Owned Tracer::localized(PyObject* object) {
+  const Kind what = kind(object);
+  if (what < Kind::kTuple || what > Kind::kSet) {
+    if (what == Kind::kOpaque && is_external(object))
+      return stop("break.opaque", std::string("an object of type ") + Py_TYPE(object)->tp_name);
+    return Owned::copy(object);
+  }
+  const SourceId source = source_of(object);
+  if (!source) return Owned::copy(object);
+  Owned copy;
+  if (what == Kind::kDict) {
+    copy = localized_dict(object);
+  } else if (what == Kind::kSet) {
+    const Owned items = Owned::steal(PySequence_List(object));
+    if (!items) return {};
+    if (journal_.written(object))
+      return stop("break.written", "a set that was written is looked at as a whole");
+    guards_.length(source, PySet_GET_SIZE(object));
+    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(items.get()); ++k) {
+      PyObject* item = PyList_GET_ITEM(items.get(), k);
+      if (!is_plain_key(item))
+        return stop("break.key",
+                    std::string("a set with an item of type ") + Py_TYPE(item)->tp_name);
+      guards_.has_key(source, item);
+    }
+    copy = Owned::steal(PyFrozenSet_Check(object) ? PyFrozenSet_New(object) : PySet_New(object));
+  } else {
+    const bool is_list = what == Kind::kList;
+    const Py_ssize_t count = PySequence_Fast_GET_SIZE(object);
+    if (!is_list || !journal_.written(object)) guards_.length(source, count);
+    copy = Owned::steal(is_list ? PyList_New(count) : PyTuple_New(count));
+    if (!copy) return {};
+    for (Py_ssize_t k = 0; k < count; ++k) {
+      Owned item = is_list ? read_list_item(object, k) : read_tuple_item(object, k);
+      if (!item) return {};
+      if (is_list) {
+        PyList_SET_ITEM(copy.get(), k, item.release());
+      } else {
+        PyTuple_SET_ITEM(copy.get(), k, item.release());
+      }
+    }
+    if (!is_list && Py_TYPE(object) != &PyTuple_Type) {
+      // A named tuple stays what it is.
+      PyObject* arguments[] = {reinterpret_cast<PyObject*>(Py_TYPE(object)), copy.get()};
+      const Owned make = Owned::steal(
+          PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyTuple_Type), "__new__"));
+      if (!make) return {};
+      copy = Owned::steal(PyObject_Vectorcall(make.get(), arguments, 2, nullptr));
+    }
+  }
+  if (copy) {
+    local_copies_.push_back(Owned::copy(object));
+    local_copies_.push_back(Owned::copy(copy.get()));
+  }
+  return copy;
+}
+
+Owned Tracer::localized_deep(PyObject* object) {
+  const Kind what = kind(object);
+  if (what < Kind::kTuple || what > Kind::kSet) return localized(object);
+  Owned local = localized(object);
+  if (!local || what == Kind::kSet) return local;
+  if (what == Kind::kDict) {
+    Owned copy;
+    PyObject *key, *value;
+    Py_ssize_t place = 0;
+    while (PyDict_Next(local.get(), &place, &key, &value)) {
+      const Owned deep = localized_deep(value);
+      if (!deep) return {};
+      if (deep.get() == value) continue;
+      if (!copy) copy = Owned::steal(PyDict_Copy(local.get()));
+      if (!copy || PyDict_SetItem(copy.get(), key, deep.get()) < 0) return {};
+    }
+    return copy ? std::move(copy) : std::move(local);
+  }
+  Owned copy;
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(local.get());
+  for (Py_ssize_t k = 0; k < count; ++k) {
+    PyObject* item = PySequence_Fast_GET_ITEM(local.get(), k);
+    Owned deep = localized_deep(item);
+    if (!deep) return {};
+    if (deep.get() == item) continue;
+    if (!copy) {
+      copy = Owned::steal(what == Kind::kList ? PyList_GetSlice(local.get(), 0, count)
+                                              : PySequence_List(local.get()));
+    }
+    if (!copy || PyList_SetItem(copy.get(), k, deep.release()) < 0) return {};
+  }
+  if (!copy) return local;
+  return what == Kind::kList ? std::move(copy) : Owned::steal(PyList_AsTuple(copy.get()));
+}
+
+bool Tracer::before_write(PyObject* container) {
+  const SourceId source = source_of(container);
+  if (!source) return true;
+  for (std::size_t k = 0; k < local_copies_.size(); k += 2) {
+    // Somebody still looks at what it was: an iterator, a view of a dict.
+    if (local_copies_[k].get() == container && Py_REFCNT(local_copies_[k + 1].get()) > 1) {
+      stop("break.written", "a container is written while it is iterated");
+      return false;
+    }
+  }
+  if (PyODict_Check(container)) {
+    stop("break.written", "an OrderedDict from outside is written");
+    return false;
+  }
+  if (journal_.written(container)) return true;
+  if (!PyList_Check(container) && !PyAnySet_Check(container))
+    return journal_.keep(container, source);
+  // Its whole content is written again after a call, so what was in it is read, tensors as fakes.
+  const Owned local = localized(container);
+  if (!local || !journal_.keep(container, source)) return false;
+  local_copies_.resize(local_copies_.size() - 2);
+  return !PyList_Check(container) ||
+         PyList_SetSlice(container, 0, PY_SSIZE_T_MAX, local.get()) == 0;
+}
+
+bool Tracer::before_dict_write(PyObject* dict, PyObject* key) {
+  if (!is_external(dict)) return true;
+  if (!is_plain_key(key)) {
+    stop("break.key", std::string("a write by a key of type ") + Py_TYPE(key)->tp_name);
+    return false;
+  }
+  return before_write(dict) && journal_.note_key(dict, key);
+}
+
+}  // namespace triptych::capture

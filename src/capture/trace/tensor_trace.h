@@ -1,0 +1,44 @@
+// The tensors of a capture: fakes in place of real ones, through which torch runs natively. Opens a
+// trace of stage 2 that records nothing; the thread's dispatch state is as before afterwards.
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "capture/interpreter/reference.h"
+#include "support/result.h"
+
+namespace triptych::capture {
+
+class TensorTrace {
+ public:
+  // `default_table`: name -> PyTorch's own Python decomposition of an op, or None.
+  static Result<std::unique_ptr<TensorTrace>> open(Borrowed default_table);
+  ~TensorTrace();
+  TensorTrace(const TensorTrace&) = delete;
+  TensorTrace& operator=(const TensorTrace&) = delete;
+
+  // A plain torch.Tensor with the metadata of a real one and no data. Null: an exception is set.
+  Owned fake(PyObject* real);
+  // Why a tensor cannot be replaced by a fake, if so.
+  static std::optional<Error> refusal(PyObject* real);
+  static bool is_fake(PyObject* tensor);
+  static bool requires_grad(PyObject* tensor);
+  // It was written in place, since it was made.
+  static bool was_written(PyObject* fake);
+
+  // How many ops have come so far: one that nobody logged was called behind the tracer's back.
+  std::uint64_t ops() const;
+  // The reason why an op could not be traced, since the last call.
+  static std::optional<Error> take_refusal();
+
+ private:
+  struct State;
+  explicit TensorTrace(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace triptych::capture

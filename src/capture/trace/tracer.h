@@ -1,0 +1,237 @@
+// The observer that captures: runs a function's frames with real objects and fake tensors, guards
+// what they read from outside, logs torch calls, holds back writes.
+//
+// Every object that came from outside and has an identity is in the object map with its source; a
+// read is an instruction with such an operand. Values without identity are guarded when they are
+// read and are constants from then on. Methods that return an Owned give null with a Python
+// exception set, which is either the program's own or the end of the trace (`stopped()`).
+#pragma once
+
+#include <Python.h>
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "capture/interpreter/call_site.h"
+#include "capture/interpreter/observer.h"
+#include "capture/region/capture_result.h"
+#include "capture/trace/guard_book.h"
+#include "capture/trace/journal.h"
+#include "capture/trace/library.h"
+#include "capture/trace/recorder.h"
+#include "capture/trace/tensor_trace.h"
+
+namespace triptych::capture {
+
+// The arguments of a call as vectorcall has them; `self` counts.
+struct Arguments {
+  PyObject* const* values = nullptr;
+  Py_ssize_t count = 0;       // positional
+  PyObject* names = nullptr;  // a tuple, or null; their values follow the positional ones
+  Py_ssize_t keywords() const { return names == nullptr ? 0 : PyTuple_GET_SIZE(names); }
+  Py_ssize_t total() const { return count + keywords(); }
+};
+
+struct TracerLimits {
+  std::size_t instructions = 3'000'000;
+  std::int64_t stop_at = -1;  // boundary of the root frame, counted; -1: run to the end
+};
+
+class Tracer final : public Observer {
+ public:
+  Tracer(CaptureResult& result, TensorTrace& tensors, const Library& known, TracerLimits limits);
+  ~Tracer() override;
+
+  bool enter(const Frame& frame) override;
+  Flow execute(Activation& activation, const Instruction& instruction) override;
+
+  bool stopped() const { return stopping_; }
+  const Error& reason() const { return reason_; }
+  std::int64_t root_boundaries() const { return root_boundaries_; }
+  bool reached_stop() const { return reached_stop_; }
+  // After the function has returned: its result as a recipe, and what was written. False: stopped.
+  bool finish(PyObject* result);
+  void roll_back() { journal_.roll_back(); }
+
+  // ---- for the parts of the tracer
+  // Ends the trace before this instruction; null.
+  Owned stop(const char* code, std::string message, std::string hint = {});
+  Flow stop_flow(const char* code, std::string message, std::string hint = {});
+
+  Kind kind(PyObject* object);
+  bool is_fake(PyObject* object) const { return Py_TYPE(object) == known_.tensor; }
+  // A source it was first reached by, when it came from outside.
+  SourceId source_of(PyObject* object) const;
+  bool is_external(PyObject* object) const { return static_cast<bool>(source_of(object)); }
+  // A value from outside that the program gets: guarded by its kind, a tensor replaced by its fake.
+  Owned read(PyObject* value, SourceId source);
+  void remember(PyObject* object, SourceId source);
+  SourceId type_source(PyTypeObject* type);
+
+  // A container from outside, as a fresh one whose items were read; anything else as it is.
+  Owned localized(PyObject* object);
+  // The same for containers in containers.
+  Owned localized_deep(PyObject* object);
+  Owned read_list_item(PyObject* list, Py_ssize_t index);
+  Owned read_tuple_item(PyObject* tuple, Py_ssize_t index);
+  // dict.__getitem__ without its error: `found` stays null where there is no such key.
+  bool look_up(PyObject* dict, PyObject* key, Owned& found);
+
+  // Attributes as the interpreter finds them. With `method` a function of the type comes with its
+  // `self` apart.
+  bool load_attribute(PyObject* owner, PyObject* name, bool method, Owned& value, Owned& self);
+  Owned get_attribute(PyObject* owner, PyObject* name);
+  bool store_attribute(PyObject* owner, PyObject* name, PyObject* value);  // null value: delete
+  // object.__getattribute__ and object.__setattr__.
+  bool load_generic(PyObject* owner, PyObject* name, bool method, Owned& value, Owned& self);
+  bool store_generic(PyObject* owner, PyObject* name, PyObject* value);
+  // What a type and its bases have under a name, guarded; null without exception: nothing.
+  PyObject* class_attribute(PyTypeObject* type, PyObject* name, SourceId* source = nullptr);
+  Owned instance_dict(PyObject* owner);
+
+  Owned call(PyObject* callable, const Arguments& arguments);
+  Owned call_one(PyObject* callable, PyObject* argument);
+  // A torch function or method as one node.
+  Owned call_torch(CapturedNode::Kind kind, PyObject* callable, PyObject* target,
+                   const Arguments& arguments);
+  // C code that only looks at what it is given, containers from outside replaced by fresh ones.
+  Owned call_pure(PyObject* callable, const Arguments& arguments);
+  // Runs without interpreting what it enters.
+  Owned call_natively(PyObject* callable, const Arguments& arguments);
+  // A torch function that sets a mode of the thread.
+  Owned call_mode(PyObject* callable, const Arguments& arguments);
+  std::optional<bool> truth(PyObject* object);  // nullopt: an exception is set
+  std::optional<bool> contains(PyObject* container, PyObject* item);
+  Owned binary(int operation, PyObject* left, PyObject* right);
+  Owned is_instance(PyObject* object, PyObject* types, bool subclass);
+  bool identical(PyObject* left, PyObject* right);
+
+  bool before_write(PyObject* container);  // a dict, list, set or cell; false: stopped
+  bool before_dict_write(PyObject* dict, PyObject* key);
+  const Library& known() const { return known_; }
+  CaptureResult& result() { return result_; }
+  GuardBook& guards() { return guards_; }
+  Journal& journal() { return journal_; }
+  Recorder& recorder() { return recorder_; }
+  TensorTrace& tensors() { return tensors_; }
+  PyObject* real_of(PyObject* fake) const;
+  bool is_fresh_function(PyObject* function) const { return fresh_functions_.contains(function); }
+  PyObject* keep(Owned object);
+
+ private:
+  using Handler = Flow (Tracer::*)(Activation&, const Instruction&);
+  struct Handlers;
+  struct Mark;
+  friend struct Handlers;
+
+  // instructions_*.cpp
+  Flow load_fast(Activation&, const Instruction&);
+  Flow store_fast(Activation&, const Instruction&);
+  Flow make_cell(Activation&, const Instruction&);
+  Flow copy_free_vars(Activation&, const Instruction&);
+  Flow load_deref(Activation&, const Instruction&);
+  Flow store_deref(Activation&, const Instruction&);
+  Flow load_global(Activation&, const Instruction&);
+  Flow store_global(Activation&, const Instruction&);
+  Flow load_attr(Activation&, const Instruction&);
+  Flow store_attr(Activation&, const Instruction&);
+  Flow delete_attr(Activation&, const Instruction&);
+  Flow import_name(Activation&, const Instruction&);
+  Flow import_from(Activation&, const Instruction&);
+  Flow binary_op(Activation&, const Instruction&);
+  Flow unary_op(Activation&, const Instruction&);
+  Flow unary_not(Activation&, const Instruction&);
+  Flow compare_op(Activation&, const Instruction&);
+  Flow is_op(Activation&, const Instruction&);
+  Flow contains_op(Activation&, const Instruction&);
+  Flow binary_subscr(Activation&, const Instruction&);
+  Flow store_subscr(Activation&, const Instruction&);
+  Flow delete_subscr(Activation&, const Instruction&);
+  Flow slice_op(Activation&, const Instruction&);
+  Flow local_top(Activation&, const Instruction&);  // its top operand is looked into by C code
+  Flow format(Activation&, const Instruction&);
+  Flow jump_on_truth(Activation&, const Instruction&);
+  Flow get_iter(Activation&, const Instruction&);
+  Flow for_iter(Activation&, const Instruction&);
+  Flow unpack(Activation&, const Instruction&);
+  Flow call_op(Activation&, const Instruction&);
+  Flow call_function_ex(Activation&, const Instruction&);
+  Flow make_function(Activation&, const Instruction&);
+  Flow before_with(Activation&, const Instruction&);
+  Flow unsupported_op(Activation&, const Instruction&);
+
+  Flow abort(Activation& activation);
+  void enter_root(const Frame& frame);
+  void prepare_function(PyFunctionObject* function);
+  bool introduce(const Frame& frame);
+  bool introduce_from_class(PyTypeObject* type, PyObject* function, PyObject* name);
+  void describe_break(Activation& activation, const Instruction& instruction);
+  bool describe_slots(Activation& activation);
+  bool take_pending(Activation& activation, int slot);
+  std::string here() const;
+  void locate(CapturedNode& node);
+
+  Owned substitute(PyObject* tensor, SourceId source);
+  Owned localized_dict(PyObject* dict);
+  bool load_tensor_attribute(PyObject* owner, PyObject* name, bool method, Owned& value,
+                             Owned& self);
+  bool load_type_attribute(PyObject* owner, PyObject* name, Owned& value);
+  bool load_function_attribute(PyObject* owner, PyObject* name, Owned& value);
+  bool load_module_attribute(PyObject* owner, PyObject* name, Owned& value);
+  bool load_super_attribute(PyObject* owner, PyObject* name, bool method, Owned& value,
+                            Owned& self);
+  bool load_from_descriptor(PyObject* descriptor, SourceId source, PyObject* owner, PyObject* name,
+                            bool method, Owned& value, Owned& self);
+  bool load_from_c_descriptor(PyObject* descriptor, PyObject* owner, PyObject* name, Owned& value);
+  bool load_partial_attribute(PyObject* owner, PyObject* name, Owned& value);
+  bool load_object_attribute(PyObject* owner, PyObject* name, bool method, Owned& value,
+                             Owned& self);
+  bool load_nn_module_attribute(PyObject* owner, PyObject* dict, PyObject* name, Owned& value);
+  bool missing_attribute(PyObject* owner, PyObject* name, Owned& value);
+
+  Owned call_function(PyObject* function, const Arguments& arguments);
+  Owned call_c_function(PyObject* function, const Arguments& arguments);
+  Owned call_type(PyTypeObject* type, const Arguments& arguments);
+  Owned call_nn_module(PyObject* module, const Arguments& arguments, bool& handled);
+  Owned call_partial(PyObject* partial, const Arguments& arguments);
+  Owned call_lru_cache(PyObject* wrapper, const Arguments& arguments);
+  Owned call_with_self(PyObject* callable, PyObject* self, const Arguments& arguments);
+  bool to_argument(PyObject* value, NodeArgument& argument);
+
+  CaptureResult& result_;
+  TensorTrace& tensors_;
+  const Library& known_;
+  TracerLimits limits_;
+  GuardBook guards_;
+  Journal journal_;
+  Recorder recorder_;
+
+  std::unordered_map<PyObject*, SourceId> sources_;
+  std::unordered_map<PyObject*, PyObject*> fakes_;  // of real tensors
+  std::unordered_map<PyObject*, PyObject*> reals_;  // of fakes
+  std::unordered_map<PyTypeObject*, Kind> kinds_;
+  std::unordered_map<PyCodeObject*, bool> library_code_;
+  std::unordered_map<PyTypeObject*, SourceId> type_sources_;
+  std::unordered_set<PyObject*> fresh_functions_;
+  std::unordered_set<PyObject*> prepared_functions_;
+  std::vector<Owned> kept_;
+  std::vector<Owned> local_copies_;  // of containers from outside, with what they were made of
+  std::vector<SourceId> modules_;    // whose forward runs, the innermost last
+
+  _PyInterpreterFrame* root_ = nullptr;
+  std::vector<bool> pending_;  // variables of the root frame that have not been read yet
+  bool any_pending_ = false;
+  Mark* mark_ = nullptr;  // the innermost frame that is interpreted
+  std::int64_t root_boundaries_ = 0;
+  std::size_t instructions_ = 0;
+  std::uint64_t ops_seen_ = 0;
+  int native_depth_ = 0;
+  bool stopping_ = false;
+  bool reached_stop_ = false;
+  Error reason_;
+};
+
+}  // namespace triptych::capture
