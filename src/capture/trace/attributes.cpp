@@ -404,7 +404,9 @@ bool Tracer::load_object_attribute(PyObject* owner, PyObject* name, bool method,
   const Owned key = Owned::steal(interned("__getattribute__"));
   if (type->tp_getattro != PyObject_GenericGetAttr) {
     PyObject* finder = class_attribute(type, key.get());
-    if (finder != _PyType_Lookup(&PyBaseObject_Type, key.get())) {
+    const bool of_module = finder == _PyType_Lookup(&PyModule_Type, key.get()) &&
+                           type->tp_getattro != PyModule_Type.tp_getattro;
+    if (finder != _PyType_Lookup(&PyBaseObject_Type, key.get()) && !of_module) {
       if (!is_python_class(type) || Py_TYPE(finder) != &PyFunction_Type) {
         if (is_external(owner)) {
           stop("break.attribute",

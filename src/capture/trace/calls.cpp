@@ -283,11 +283,10 @@ std::optional<bool> Tracer::truth(PyObject* object) {
   const Kind what = kind(object);
   if (what >= Kind::kTuple && what <= Kind::kSet) {
     if (const SourceId source = source_of(object)) {
-      if (what != Kind::kTuple && journal_.written(object) && !PyList_Check(object)) {
-        stop("break.written", "the size of a container that was written");
-        return std::nullopt;
-      }
-      if (!journal_.written(object)) guards_.length(source, PyObject_Size(object));
+      // Of a list or set that was written, all of it has been read.
+      PyObject* before = journal_.before(object);
+      if (before == nullptr || PyDict_Check(object))
+        guards_.length(source, PyObject_Size(before == nullptr ? object : before));
     }
   } else if (what == Kind::kObject) {
     for (const char* text : {"__bool__", "__len__"}) {

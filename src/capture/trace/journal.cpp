@@ -70,6 +70,11 @@ bool Journal::written(PyObject* dict, PyObject* key) const {
   return inside > 0;
 }
 
+PyObject* Journal::before(PyObject* container) const {
+  const auto found = index_.find(container);
+  return found == index_.end() ? nullptr : entries_[found->second].before.get();
+}
+
 void Journal::roll_back() {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);

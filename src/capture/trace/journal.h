@@ -28,6 +28,7 @@ class Journal {
   // A read of it sees what the trace has written: nothing of the outside.
   bool written(PyObject* container) const { return index_.contains(container); }
   bool written(PyObject* dict, PyObject* key) const;
+  PyObject* before(PyObject* container) const;  // its old content; null: it was not written
 
   const std::vector<Entry>& entries() const { return entries_; }
   void roll_back();

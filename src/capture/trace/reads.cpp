@@ -123,23 +123,26 @@ bool Tracer::look_up(PyObject* dict, PyObject* key, Owned& found) {
 
 Owned Tracer::localized_dict(PyObject* dict) {
   const bool ordered = PyODict_Check(dict);
-  Owned keys = Owned::steal(ordered ? PySequence_Tuple(dict) : PyDict_Keys(dict));
-  if (keys && !PyTuple_Check(keys.get())) keys = Owned::steal(PyList_AsTuple(keys.get()));
+  const auto keys_of = [](PyObject* of) { return Owned::steal(PySequence_Tuple(of)); };
+  const Owned keys = ordered ? keys_of(dict) : keys_of(Owned::steal(PyDict_Keys(dict)).get());
   Owned copy = Owned::steal(ordered ? PyODict_New() : PyDict_New());
   if (!keys || !copy) return {};
-  const SourceId source = source_of(dict);
-  const bool written = journal_.written(dict);
+  PyObject* before = journal_.before(dict);
+  Owned outside = before == nullptr ? Owned::copy(keys.get())
+                                    : keys_of(Owned::steal(PyDict_Keys(before)).get());
+  if (!outside) return {};
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(outside.get()); ++k) {
+    PyObject* key = PyTuple_GET_ITEM(outside.get(), k);
+    if (!is_plain_key(key))
+      return stop("break.key", std::string("a dict with a key of type ") + Py_TYPE(key)->tp_name);
+  }
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(keys.get()); ++k) {
     PyObject* key = PyTuple_GET_ITEM(keys.get(), k);
     Owned value;
-    if (!written && !is_plain_key(key))
-      return stop("break.key", std::string("a dict with a key of type ") + Py_TYPE(key)->tp_name);
     if (!look_up(dict, key, value)) return {};
-    if (!value) continue;
-    if (PyObject_SetItem(copy.get(), key, value.get()) < 0) return {};
+    if (value && PyObject_SetItem(copy.get(), key, value.get()) < 0) return {};
   }
-  if (written) return stop("break.written", "a dict that was written is looked at as a whole");
-  guards_.keys(source, std::move(keys));
+  guards_.keys(source_of(dict), std::move(outside));
   return copy;
 }
 

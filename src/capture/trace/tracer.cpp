@@ -93,7 +93,14 @@ void Tracer::locate(CapturedNode& node) {
 
 // The frame ends without running any of its handlers: its position is set to where none is.
 Flow Tracer::abort(Activation& a) {
-  if (!PyErr_Occurred() || !PyErr_ExceptionMatches(known_.stop)) PyErr_SetNone(known_.stop);
+  // A suspended generator that dies with the trace is closed: that must not look like an error.
+  const bool closing = a.frame().owned_by_generator() && a.depth() > 0 && a.peek() &&
+                       PyErr_GivenExceptionMatches(a.peek(), PyExc_GeneratorExit);
+  if (closing) {
+    PyErr_SetNone(PyExc_GeneratorExit);
+  } else if (!PyErr_Occurred() || !PyErr_ExceptionMatches(known_.stop)) {
+    PyErr_SetNone(known_.stop);
+  }
   for (const Instruction& instruction : a.info().instructions()) {
     if (a.info().handler(instruction.unit) != nullptr) continue;
     a.frame().set_executing(instruction.unit);
@@ -268,8 +275,10 @@ Flow Tracer::execute(Activation& a, const Instruction& i) {
       }
     }
     if (stopping_) return abort(a);
-  } else if (flow == Flow::kLeave && !kOpLeaves[static_cast<int>(i.op)]) {
-    stop("break.instruction", "an instruction that only CPython runs");
+  } else if (flow == Flow::kLeave && !kOpLeaves[static_cast<int>(i.op)] && i.op != Op::kReraise &&
+             i.op != Op::kCleanupThrow) {  // those end the frame
+    stop("break.instruction",
+         std::string("an instruction that only CPython runs: ") + kOpNames[static_cast<int>(i.op)]);
     return abort(a);
   }
   if (tensors_.ops() != ops_seen_) {

@@ -1,0 +1,70 @@
+"""Whole models, captured without a break: the graph, run eagerly and compiled, equals the model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from capture_oracle import Captured
+
+import models
+from triptych.backend import triptych as our_backend
+
+
+def compare(got: Any, wanted: Any, tolerance: float) -> None:
+    assert type(got) is type(wanted)
+    if isinstance(wanted, torch.Tensor):
+        torch.testing.assert_close(got, wanted, rtol=tolerance, atol=tolerance)
+    elif isinstance(wanted, dict):
+        assert list(got) == list(wanted)
+        for key in wanted:
+            compare(got[key], wanted[key], tolerance)
+    elif isinstance(wanted, list | tuple):
+        assert len(got) == len(wanted)
+        for one, other in zip(got, wanted, strict=True):
+            compare(one, other, tolerance)
+    elif hasattr(wanted, "__dict__"):
+        compare(vars(got), vars(wanted), tolerance)
+    else:
+        assert got == wanted
+
+
+@pytest.mark.parametrize("name", ["mlp", "gpt2", "llama", "bert", "vit", "resnet", "encoder"])
+@torch.no_grad()
+def test_model(name: str) -> None:
+    if name == "encoder":
+        layer = torch.nn.TransformerEncoderLayer(32, 4, 64, norm_first=True)
+        encoder = torch.nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        model, inputs = encoder.eval(), (torch.randn(2, 8, 32),)
+    else:
+        torch.manual_seed(0)
+        case = models.build(name)
+        model, inputs = case.model, case.inputs(2, case.sizes[0])
+    wanted = model(*inputs)
+    captured = Captured(model, *inputs)
+    assert captured.data["stop"] is None
+    compare(captured(*inputs), wanted, 0.0)
+    captured.run_graph = our_backend(captured.gm, captured.examples)
+    compare(captured(*inputs), wanted, 2e-4)
+
+
+@torch.no_grad()
+def test_new_cache_is_returned() -> None:
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    config = LlamaConfig(
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        intermediate_size=64,
+        vocab_size=99,
+    )
+    model = LlamaForCausalLM(config).eval()
+    tokens = torch.randint(0, 99, (2, 8))
+    captured = Captured(model, tokens)
+    wanted, got = model(tokens), captured(tokens)
+    compare(got, wanted, 0.0)
+    assert got.past_key_values.get_seq_length() == 8
+    assert got.past_key_values is not captured(tokens).past_key_values
