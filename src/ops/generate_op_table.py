@@ -24,6 +24,7 @@ COLUMNS = {
     "lower": ("lowering", str),
     "expr": ("expression", str),
     "dtype": ("dtype_rule", str),
+    "exact": ("exact_numbers", list),
     "out": ("out_schema", str),
     "no_lowering": ("no_lowering", str),
 }
@@ -40,6 +41,8 @@ TAGS = {
     "has_out": "kHasOut",
     "effect": "kEffect",
     "kept": "kKept",
+    "tried": "kTried",
+    "draws_by_layout": "kDrawsByLayout",
 }
 
 
@@ -79,6 +82,10 @@ def check_row(op: str, row: object) -> None:
         raise TableError("the column 'schema' is missing")
     if qualified_name(row["schema"]) != op:
         raise TableError(f"the schema is that of {qualified_name(row['schema'])!r}")
+    schema = row["schema"]
+    for name in row.get("exact", []):
+        if not re.search(rf"[ ]{name}\b", schema):
+            raise TableError(f"column 'exact' names {name!r}, which is no argument")
     for tag in row.get("tags", []):
         if tag not in TAGS:
             raise TableError(f"unknown tag {tag!r}, expected one of {', '.join(TAGS)}")
@@ -137,6 +144,8 @@ def row_text(op: str, row: dict) -> str:
         if key == "tags":
             bits = " | ".join(f"bit(Tag::{TAGS[tag]})" for tag in row[key])
             fields.append(f".tags = {bits}")
+        elif key == "exact":
+            fields.append(f".{field} = {quoted(','.join(row[key]))}")
         else:
             fields.append(f".{field} = {quoted(row[key])}")
     return "    {" + ",\n     ".join(fields) + "},"

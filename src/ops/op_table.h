@@ -27,6 +27,8 @@ enum class Tag : std::uint32_t {
   kHasOut = 1 << 9,         // a real CPU .out kernel exists: out_schema
   kEffect = 1 << 10,        // must run even when its results are unused
   kKept = 1 << 11,          // stays although not core: its own kernel beats what it decomposes into
+  kTried = 1 << 12,         // valid for any sizes: eager is asked at small ones what it refuses
+  kDrawsByLayout = 1 << 13,  // random: draws other numbers where memory is contiguous
 };
 
 struct OpInfo {
@@ -41,6 +43,9 @@ struct OpInfo {
   std::string_view expression;     // pointwise ops: one line over the schema's argument names
   std::string_view
       dtype_rule;  // pointwise computation dtype: "promote", "int_to_float", "bool", "first", ...
+  // Pointwise ops: the arguments, separated by commas, whose numbers eager takes as they are. It
+  // rounds others to the dtype of the tensors first.
+  std::string_view exact_numbers;
   std::string_view out_schema;   // of the real .out kernel
   std::string_view no_lowering;  // why an empty lowering is right
   bool has(Tag tag) const { return (tags & static_cast<std::uint32_t>(tag)) != 0; }

@@ -42,8 +42,8 @@ TEST_CASE("errors say what and where") {
 }
 
 TEST_CASE("every expression of the op table parses, round-trips and reads only arguments") {
-  const std::vector<std::string_view> constants = {"inf",   "nan",      "true",
-                                                   "false", "floating", "largest"};
+  const std::vector<std::string_view> constants = {"inf",      "nan",     "true",   "false",
+                                                   "floating", "float16", "largest"};
   for (const ops::OpInfo& op : ops::all()) {
     if (op.expression.empty()) continue;
     CAPTURE(op.name);

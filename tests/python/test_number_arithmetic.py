@@ -89,3 +89,59 @@ def test_integers_to_negative_powers_are_refused(dtype: torch.dtype) -> None:
     check_raises(lambda x: x.clone().pow_(-2), x)
     check(lambda x: x**-1.0, x)
     check(lambda x: x**2, x)
+
+
+# Eager rounds a number to the dtype of a 16-bit tensor first, except where its kernel computes with
+# it in float32.
+SIXTEEN = (torch.float16, torch.bfloat16)
+ROUNDED = {
+    "add": lambda x, k: x + k,
+    "sub": lambda x, k: x - k,
+    "number minus": lambda x, k: k - x,
+    "alpha": lambda x, k: torch.add(x * 0, x, alpha=k),
+    "pow": lambda x, k: x.abs() ** k,
+    "number to the power": lambda x, k: abs(k) ** x,
+    "remainder": lambda x, k: x % k,
+    "greater": lambda x, k: x > k,
+    "hardshrink": lambda x, k: torch.nn.functional.hardshrink(x, abs(k)),
+    "0-d tensor": lambda x, k: x + torch.tensor(k),
+    "0-d tensor in double": lambda x, k: x > torch.tensor(k, dtype=torch.float64),
+    "0-d tensor times": lambda x, k: torch.mul(torch.tensor(k), x),
+}
+EXACT = {
+    "mul": lambda x, k: x * k,
+    "div": lambda x, k: x / k,
+    "floor": lambda x, k: torch.div(x, k, rounding_mode="floor"),
+    "times 0-d tensor": lambda x, k: x * torch.tensor(k),
+    "addcmul": lambda x, k: torch.addcmul(x * 0, x, torch.ones_like(x), value=k),
+    "leaky_relu": lambda x, k: torch.nn.functional.leaky_relu(x, k),
+    "threshold": lambda x, k: torch.nn.functional.threshold(x, k, 0),
+}
+
+
+@pytest.mark.parametrize("dtype", SIXTEEN)
+@pytest.mark.parametrize("name", [*ROUNDED, *EXACT])
+@pytest.mark.parametrize("number", [1001.3, -1.7001, 1 / 3])
+def test_numbers_beside_16_bit_floats(dtype: torch.dtype, name: str, number: float) -> None:
+    function = {**ROUNDED, **EXACT}[name]
+    near = torch.tensor(number, dtype=dtype)
+    x = torch.cat([torch.linspace(-5, 5, 40).to(dtype), near[None], near[None] * 2])
+    with torch.no_grad():
+        expected = function(x, number)
+        graph = triptych.normalize(lambda x: function(x, number), (x,))
+        got = triptych.generate(graph)(x)[0]
+    assert torch.equal(got, expected)
+    used = torch.tensor(number, dtype=dtype).item() if name in ROUNDED else number
+    wide = function(x.float(), used)
+    assert torch.equal(expected, wide.to(expected.dtype))  # what the test is about
+
+
+@pytest.mark.parametrize("exponent", [0.5, -0.5])
+@pytest.mark.parametrize("dtype", [*SIXTEEN, torch.float32])
+def test_roots_of_negative_zero_and_infinity(dtype: torch.dtype, exponent: float) -> None:
+    x = torch.tensor([-0.0, 0.0, -float("inf"), float("inf"), 4.0], dtype=dtype)
+    got = triptych.generate(triptych.normalize(lambda x: x**exponent, (x,)))(x)[0]
+    expected = x**exponent
+    torch.testing.assert_close(got, expected, equal_nan=True)
+    numbers = ~expected.isnan()
+    assert torch.equal(got.signbit()[numbers], expected.signbit()[numbers])

@@ -53,7 +53,7 @@ def twice(x: torch.Tensor) -> torch.Tensor:
 def outcome(function: Any, *args: Any) -> tuple[torch.Tensor, torch.Tensor]:
     torch.manual_seed(3)
     result = function(*args)
-    return (result[0] if isinstance(result, list) else result), torch.get_rng_state()
+    return (result[0] if isinstance(result, (list, tuple)) else result), torch.get_rng_state()
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -109,4 +109,35 @@ def test_normal_numbers_in_a_view_with_gaps(view: Any) -> None:
         expected, state = outcome(function, x)
         got, after = outcome(triptych.compile(function), x)
     assert torch.equal(got, expected)
+    assert torch.equal(after, state)
+
+
+@pytest.mark.parametrize("draw", ["uniform_", "exponential_", "random_", "cauchy_"])
+@pytest.mark.parametrize(
+    "view", [lambda b: b[1:9, 1:30], lambda b: b[:, ::3].t(), lambda b: b[:, 3]]
+)
+def test_numbers_in_a_view_with_gaps(view: Any, draw: str) -> None:
+    """Drawn in the order of memory, whether it is contiguous or not: compiled."""
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        base = x * 0
+        getattr(view(base), draw)()
+        return base
+
+    x = torch.ones(20, 40)
+    with torch.no_grad():
+        expected, state = outcome(function, x)
+        graph = triptych.normalize(function, (x,))
+        for run in (Interpreter(graph).run, triptych.generate(graph)):
+            got, after = outcome(run, x)
+            assert torch.equal(got, expected)
+            assert torch.equal(after, state)
+
+
+def test_poisson_draws_in_order_of_elements() -> None:
+    x = (torch.rand(5, 6) * 9).t()
+    graph = triptych.normalize(torch.poisson, (x,))
+    expected, state = outcome(torch.poisson, x)
+    got, after = outcome(triptych.generate(graph), x)
+    assert torch.equal(got, expected) and got.stride() == expected.stride()
     assert torch.equal(after, state)

@@ -266,6 +266,15 @@ ScalarId Builder::cast(ScalarId scalar, DType to) {
   return emit(ScalarOp::kCast, to, args);
 }
 
+ScalarId Builder::rounding_cast(ScalarId scalar, DType to) {
+  const DType from = dtype(scalar);
+  const ScalarId narrow = cast(scalar, to);
+  const bool half = to == DType::kF16 || to == DType::kBF16;
+  if (!half || (from != DType::kF32 && from != DType::kF64)) return narrow;
+  const std::array bits = {emit(ScalarOp::kBitcast, DType::kI16, std::array{narrow})};
+  return emit(ScalarOp::kBitcast, to, bits);
+}
+
 ScalarId Builder::emit(ScalarOp op, DType dtype, std::span<const ScalarId> args) {
   if (const auto simpler = simplify_instruction(*this, op, dtype, args)) return *simpler;
   return add({.op = op, .dtype = dtype, .args = {args.begin(), args.end()}});

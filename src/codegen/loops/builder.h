@@ -74,6 +74,9 @@ class Builder {
   ScalarId constant_bool(bool value);
   ScalarId index_value(const SymExpr& expr);  // i64
   ScalarId cast(ScalarId scalar, DType dtype);
+  // A cast that is a point of rounding, unlike one that merely stores an intermediate: to a 16-bit
+  // float the value passes through its bits, behind which fusion sees no wider one.
+  ScalarId rounding_cast(ScalarId scalar, DType dtype);
   ScalarId emit(ScalarOp op, DType dtype, std::span<const ScalarId> args);
   ScalarId unary(ScalarOp op, ScalarId a);
   ScalarId binary(ScalarOp op, ScalarId a, ScalarId b);  // comparisons give bool

@@ -56,7 +56,7 @@ class GraphLowering {
     if (options_.registry != nullptr) {
       if (const Expression* expression = options_.registry->find(node.target->name)) {
         return kernel(node, false, [&](LoweringContext& context) {
-          return lower_expression(context, *expression, "promote");
+          return lower_expression(context, *expression, "promote", kAllExact);
         });
       }
     }
@@ -66,7 +66,7 @@ class GraphLowering {
     if (!op->expression.empty()) {
       TRIPTYCH_TRY(const Expression* expression, parsed(*op));
       return kernel(node, false, [&](LoweringContext& context) {
-        return lower_expression(context, *expression, op->dtype_rule);
+        return lower_expression(context, *expression, op->dtype_rule, op->exact_numbers);
       });
     }
     if (op->lowering.empty()) return not_lowered(std::string(op->no_lowering));

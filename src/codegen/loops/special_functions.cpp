@@ -32,7 +32,8 @@ double digamma(double x) {
   if (x == 0) return std::copysign(std::numeric_limits<double>::infinity(), -x);
   if (x < 0) {
     if (x == std::floor(x)) return std::numeric_limits<double>::quiet_NaN();
-    return digamma(1 - x) - std::numbers::pi / std::tan(std::numbers::pi * (x - std::floor(x)));
+    // x - trunc(x) is exact, also for the smallest x.
+    return digamma(1 - x) - std::numbers::pi / std::tan(std::numbers::pi * (x - std::trunc(x)));
   }
   double sum = 0;
   for (; x < 10; x += 1) sum -= 1 / x;

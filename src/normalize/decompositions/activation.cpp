@@ -62,7 +62,8 @@ Tensor hardshrink(const Tensor& self, const Scalar& lambda) {
 }
 
 // x moved towards 0 by lambda; 0 where it would cross, NaN kept
-Tensor softshrink(const Tensor& self, const Scalar& lambda) {
+Tensor softshrink(const Tensor& self, const Scalar& width) {
+  const double lambda = width.toDouble();
   const Tensor x = upcast(self);
   const Tensor below = at::where(at::le(at::abs(x), lambda), number_like(x, 0), at::add(x, lambda));
   return to_dtype(at::where(at::gt(x, lambda), at::sub(x, lambda), below), self.scalar_type());
@@ -82,7 +83,7 @@ Tensor relu6(const Tensor& self) { return at::hardtanh(self, 0, 6); }
 
 // x above the threshold (NaN too), else the value
 Tensor threshold(const Tensor& self, const Scalar& limit, const Scalar& value) {
-  return at::where(at::le(self, limit), number_like(self, value), self);
+  return at::where(at::le(upcast(self), limit), number_like(self, value), self);
 }
 
 // min(x, 0) - log(1 + e^-|x|), and the buffer that only CPU kernels fill

@@ -23,6 +23,8 @@
 #include <ATen/ops/sin.h>
 #include <ATen/ops/sub.h>
 #include <ATen/ops/trunc.h>
+#include <ATen/ops/view_as_complex.h>
+#include <ATen/ops/view_as_real.h>
 #include <ATen/ops/where.h>
 
 #include <cmath>
@@ -45,21 +47,34 @@ Tensor rsub_scalar(const Tensor& self, const Scalar& other, const Scalar& alpha)
   const at::ScalarType dtype = native::result_type(
       native::update_result_type_state(other, native::update_result_type_state(self, {})));
   native::alpha_check(dtype, alpha);
-  return at::add(at::mul(at::neg(to_dtype(self, dtype)), alpha), other);
+  return at::add(at::mul(at::neg(to_dtype(self, dtype)), as_dtype(alpha, dtype)), other);
 }
 
 bool is_one(const Scalar& value) { return value.equal(1); }
 
-at::ScalarType joint_dtype(const Tensor& a, const Tensor& b, const Tensor& c) {
-  return c10::promoteTypes(c10::promoteTypes(a.scalar_type(), b.scalar_type()), c.scalar_type());
+// Three operands in the dtype that they have together, upcast.
+struct Joint {
+  Joint(const Tensor& a, const Tensor& b, const Tensor& c)
+      : dtype(at::native::result_type({a, b, c})),
+        first(upcast(to_dtype(a, dtype))),
+        second(upcast(to_dtype(b, dtype))),
+        third(upcast(to_dtype(c, dtype))) {}
+  at::ScalarType dtype;
+  Tensor first, second, third;
+};
+
+// Eager computes with a number in the dtype that 16-bit floats are computed in.
+Scalar exact(const Scalar& value, at::ScalarType dtype) {
+  return as_dtype(value, at::toOpMathType(dtype));
 }
 
 // self + value tensor1 tensor2
 Tensor addcmul(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
                const Scalar& value) {
-  const at::ScalarType dtype = joint_dtype(self, tensor1, tensor2);
-  const Tensor scaled = is_one(value) ? upcast(tensor1) : at::mul(upcast(tensor1), value);
-  return to_dtype(at::add(upcast(self), at::mul(scaled, upcast(tensor2))), dtype);
+  const Joint joint(self, tensor1, tensor2);
+  const Tensor scaled =
+      is_one(value) ? joint.second : at::mul(joint.second, exact(value, joint.dtype));
+  return to_dtype(at::add(joint.first, at::mul(scaled, joint.third)), joint.dtype);
 }
 
 // self + value tensor1 / tensor2
@@ -72,9 +87,10 @@ Tensor addcdiv(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
               "tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / "
               "tensor2) for float inputs. The future addcdiv behavior is just the latter "
               "implementation: (input + value * tensor1 / tensor2), for all dtypes.");
-  const at::ScalarType dtype = joint_dtype(self, tensor1, tensor2);
-  const Tensor scaled = is_one(value) ? upcast(tensor1) : at::mul(upcast(tensor1), value);
-  return to_dtype(at::add(upcast(self), at::div(scaled, upcast(tensor2))), dtype);
+  const Joint joint(self, tensor1, tensor2);
+  const Tensor scaled =
+      is_one(value) ? joint.second : at::mul(joint.second, exact(value, joint.dtype));
+  return to_dtype(at::add(joint.first, at::div(scaled, joint.third)), joint.dtype);
 }
 
 // Interpolated from the nearer end, as eager: |weight| < 0.5 from self, else from end.
@@ -156,6 +172,8 @@ double lowest(at::ScalarType dtype) {
 Tensor nan_to_num(const Tensor& self, std::optional<double> nan, std::optional<double> posinf,
                   std::optional<double> neginf) {
   if (is_integral(self)) return at::clone(self);
+  if (self.is_complex())
+    return at::view_as_complex(nan_to_num(at::view_as_real(self), nan, posinf, neginf));
   const double low = lowest(self.scalar_type());
   const double infinity = std::numeric_limits<double>::infinity();
   Tensor out = at::where(at::isnan(self), number_like(self, nan.value_or(0)), self);

@@ -78,33 +78,43 @@ void empty_strided(RuleContext& ctx) {
 bool is_integer(const c10::IValue& v) { return v.isInt() || v.isSymInt() || v.isBool(); }
 
 double as_double(const c10::IValue& v) {
+  TORCH_CHECK(!v.isComplexDouble() || v.toComplexDouble().imag() == 0,
+              "value cannot be converted to type double without overflow");
+  if (v.isComplexDouble()) return v.toComplexDouble().real();
+  if (v.isBool()) return v.toBool() ? 1 : 0;
   if (v.isDouble()) return v.toDouble();
   if (v.isSymFloat()) return v.toSymFloat().guard_float(__FILE__, __LINE__);
   return static_cast<double>(as_symint(v).guard_int(__FILE__, __LINE__));
 }
 
-c10::SymInt as_integer(const c10::IValue& v) { return v.isBool() ? v.toBool() : as_symint(v); }
+c10::SymInt as_integer(const c10::IValue& v) {
+  if (is_integer(v)) return v.isBool() ? v.toBool() : as_symint(v);
+  return static_cast<int64_t>(as_double(v));
+}
 
-// ceil((end - start) / step), in integers where all three are integers and stay so.
-c10::SymInt arange_length(const c10::IValue& start, const c10::IValue& end,
-                          const c10::IValue& step) {
-  if (is_integer(start) && is_integer(end) && is_integer(step)) {
-    const c10::SymInt by = as_integer(step);
-    const c10::SymInt span = as_integer(end) - as_integer(start);
-    TORCH_CHECK(by != 0, "step must be nonzero");
+// ceil((end - start) / step), in integers where all three are integers and stay so. A result of
+// int64 truncates the three first.
+c10::SymInt arange_length(const c10::IValue& start, const c10::IValue& end, const c10::IValue& step,
+                          at::ScalarType dtype) {
+  const bool integers = is_integer(start) && is_integer(end) && is_integer(step);
+  if (!integers) {
+    const double by = as_double(step);
+    const double span = as_double(end) - as_double(start);
+    TORCH_CHECK(by > 0 || by < 0, "step must be nonzero");
+    TORCH_CHECK(std::isfinite(as_double(start)) && std::isfinite(as_double(end)),
+                "unsupported range: ", as_double(start), " -> ", as_double(end));
     TORCH_CHECK(by > 0 ? span >= 0 : span <= 0,
                 "upper bound and lower bound inconsistent with step sign");
-    if (is_value(by, 1)) return span;
-    return by > 0 ? (span + by - 1) / by : (span + by + 1) / by;
+    if (dtype != at::kLong) return static_cast<int64_t>(std::ceil(span / by));
+    TORCH_CHECK_VALUE(as_integer(step) != 0, "step must be nonzero");
   }
-  const double by = as_double(step);
-  const double span = as_double(end) - as_double(start);
+  const c10::SymInt by = as_integer(step);
+  const c10::SymInt span = as_integer(end) - as_integer(start);
   TORCH_CHECK(by != 0, "step must be nonzero");
-  TORCH_CHECK(std::isfinite(as_double(start)) && std::isfinite(as_double(end)),
-              "unsupported range: ", as_double(start), " -> ", as_double(end));
   TORCH_CHECK(by > 0 ? span >= 0 : span <= 0,
               "upper bound and lower bound inconsistent with step sign");
-  return static_cast<int64_t>(std::ceil(span / by));
+  if (is_value(by, 1)) return span;
+  return by > 0 ? (span + by - 1) / by : (span + by + 1) / by;
 }
 
 // aten.arange, .start, .start_step.
@@ -116,7 +126,10 @@ void arange(RuleContext& ctx) {
   const c10::IValue& end = numbers > 1 ? ctx.arg(1) : ctx.arg(0);
   const c10::IValue& step = numbers > 2 ? ctx.arg(2) : one;
   const bool integers = is_integer(start) && is_integer(end) && is_integer(step);
-  factory(ctx, integers ? at::kLong : default_dtype(), {arange_length(start, end, step)});
+  const at::ScalarType own = integers ? at::kLong : default_dtype();
+  const at::ScalarType dtype = dtype_or(named(ctx, "dtype"), own);
+  TORCH_CHECK_NOT_IMPLEMENTED(dtype != at::kBool, "\"arange_cpu\" not implemented for 'Bool'");
+  factory(ctx, own, {arange_length(start, end, step, dtype)});
 }
 
 ResultMeta like(const RuleContext& ctx, at::MemoryFormat format) {

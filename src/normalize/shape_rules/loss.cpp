@@ -17,13 +17,17 @@ void elementwise_loss(RuleContext& ctx) {
   ctx.add_result(std::move(result));
 }
 
-// The same over all tensor arguments: weights take part.
-void weighted_loss(RuleContext& ctx) {
-  const Operands operands = tensor_operands(ctx);
-  ResultMeta result = elementwise(operands, operands[0]->scalar_type());
+// The same over all tensor arguments, of the dtype of one of them.
+void loss_of(RuleContext& ctx, std::size_t dtype_from) {
+  ResultMeta result = elementwise(tensor_operands(ctx), ctx.tensor(dtype_from).scalar_type());
   if (reduces(ctx)) result = fresh({}, result.dtype, result.device);
   ctx.add_result(std::move(result));
 }
+
+void weighted_loss(RuleContext& ctx) { loss_of(ctx, 0); }
+
+// binary_cross_entropy_with_logits: eager writes into 1 - target.
+void logits_loss(RuleContext& ctx) { loss_of(ctx, 1); }
 
 // binary_cross_entropy: an empty_like of the input.
 void like_loss(RuleContext& ctx) {
@@ -54,6 +58,13 @@ void nll_loss_forward(RuleContext& ctx) {
 // The same of [N, C, H, W].
 void nll_loss2d_forward(RuleContext& ctx) {
   const at::Tensor& self = ctx.tensor(0);
+  TORCH_CHECK(ctx.tensor(1).dim() == 3,
+              "only batches of spatial targets supported (3D tensors) but got targets of "
+              "dimension: ",
+              ctx.tensor(1).dim());
+  TORCH_CHECK(self.dim() == 4,
+              "only batches of spatial inputs supported (4D tensors), but got input of dimension: ",
+              self.dim());
   Sizes rows;
   if (!reduces(ctx)) rows = {self.sym_size(0), self.sym_size(2), self.sym_size(3)};
   ctx.add_result(fresh_like(std::move(rows), self));
@@ -82,6 +93,7 @@ void multilabel_margin_loss_forward(RuleContext& ctx) {
 constexpr NamedRule kRules[] = {
     {"elementwise_loss", elementwise_loss},
     {"like_loss", like_loss},
+    {"logits_loss", logits_loss},
     {"loss_backward", loss_backward},
     {"multi_margin_loss", multi_margin_loss},
     {"multilabel_margin_loss_forward", multilabel_margin_loss_forward},

@@ -51,7 +51,9 @@ void addmm(RuleContext& ctx) {
               "self and mat2 must have the same dtype, but got ", bias.scalar_type(), " and ",
               mat2.scalar_type());
   check_products(mat1, mat2);
-  check_dtypes(mat1, mat2);
+  TORCH_CHECK(mat1.scalar_type() == mat2.scalar_type(),
+              "mat1 and mat2 must have the same dtype, but got ", mat1.scalar_type(), " and ",
+              mat2.scalar_type());
   Sizes sizes{mat1.sym_size(0), mat2.sym_size(1)};
   check_expandable(sizes, bias);
   ctx.add_result(fresh_like(std::move(sizes), mat1));

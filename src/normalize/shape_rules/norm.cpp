@@ -91,6 +91,9 @@ void native_group_norm(RuleContext& ctx) {
   const at::Tensor* weight = optional_tensor(ctx, 1);
   const c10::SymInt channels = as_symint(ctx.arg(4));
   const int64_t groups = ctx.arg(6).toInt();
+  TORCH_CHECK_NOT_IMPLEMENTED(input.is_floating_point(),
+                              "\"GroupNormKernelImpl\" not implemented for '", input.scalar_type(),
+                              "'");
   TORCH_CHECK(groups > 0, "Expected num groups to be greater than 0, got ", groups);
   TORCH_CHECK(is_value(channels % groups, 0),
               "Expected number of channels in input to be divisible by num_groups, but got input "

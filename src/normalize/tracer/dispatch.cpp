@@ -12,6 +12,7 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/permute.h>
 
+#include "normalize/tracer/eager_trial.h"
 #include "normalize/tracer/trace.h"
 #include "normalize/tracer/trace_key.h"
 #include "normalize/unsupported.h"
@@ -132,11 +133,12 @@ void Trace::dispatch(OpEntry& op, torch::jit::Stack* stack) {
     const std::string& name = op.handle.schema().name();
     if (announced_ && (announced_->op == name || announced_->op + "_functional" == name))
       std::swap(expected, announced_);
+    if (expected) try_unreplaced(*expected->in_place, *stack);
     std::vector<std::int64_t> order;
     if (expected && draws_in_order_of_dims(op)) {
       order = memory_order(expected->sizes, expected->strides, *shapes_);
-    } else if (expected && op.random && has_gaps(expected->sizes, expected->strides)) {
-      // Its kernel may draw otherwise in contiguous memory, which is what stands for the view.
+    } else if (expected && op.draws_by_layout && has_gaps(expected->sizes, expected->strides)) {
+      // Contiguous memory stands for the view, and the kernel draws other numbers there.
       throw Unsupported(
           unsupported("normalize.random_view", op.name + " would fill a view with gaps"));
     }
@@ -151,7 +153,15 @@ void Trace::dispatch(OpEntry& op, torch::jit::Stack* stack) {
   }
 }
 
+// Raises what eager raises for an op that eager runs too: not for the parts of a decomposition.
+void Trace::try_unreplaced(const OpEntry& op, const torch::jit::Stack& stack) {
+  if (replaced_depth_ > 0) return;
+  const std::size_t count = op.arg_kinds.size();
+  try_in_eager(op, c10::ArrayRef<c10::IValue>(stack).slice(stack.size() - count), *shapes_);
+}
+
 void Trace::run(OpEntry& op, const Scan& found, torch::jit::Stack* stack) {
+  try_unreplaced(op, *stack);
   const Action action = action_for(op);
   if (action == Action::kCompositeExplicit) {
     if (decompose_by_kernel(op, stack)) return;
@@ -280,9 +290,10 @@ void Trace::handle_reference_meta(OpEntry& op, torch::jit::Stack* stack) {
     const at::Tensor self = (*stack)[base].toTensor();
     std::string functional = op.handle.schema().name();
     if (functional.ends_with('_')) functional.pop_back();
-    announced_ = ExpectedLayout{
-        std::move(functional), c10::SymDimVector(self.sym_sizes().begin(), self.sym_sizes().end()),
-        c10::SymDimVector(self.sym_strides().begin(), self.sym_strides().end())};
+    announced_ =
+        ExpectedLayout{&op, std::move(functional),
+                       c10::SymDimVector(self.sym_sizes().begin(), self.sym_sizes().end()),
+                       c10::SymDimVector(self.sym_strides().begin(), self.sym_strides().end())};
     if (op.pointwise) {
       c10::SymDimVector shape(self.sym_sizes().begin(), self.sym_sizes().end());
       for (std::size_t i = base + 1; i < stack->size(); ++i) {
@@ -344,6 +355,11 @@ struct Depth {
 // they are. Python ones may use in-place ops, so they run under functionalization again.
 bool Trace::decompose(OpEntry& op, Action action, torch::jit::Stack* stack) {
   const Depth deeper(depth_);
+  // Eager runs the parts of a composite too, but not those of a decomposition.
+  const bool replaces =
+      action == Action::kCppDecomposition || action == Action::kPythonDecomposition;
+  int unchanged = 0;
+  const Depth replaced(replaces ? replaced_depth_ : unchanged);
   switch (action) {
     case Action::kCppDecomposition:
       op.decomposition->callBoxed(op.handle, c10::DispatchKeySet(), stack);

@@ -121,13 +121,18 @@ OpEntry::OpEntry(const c10::OperatorHandle& op) : handle(op) {
   identity = schema.name() == "aten::detach" || schema.name() == "aten::alias";
   lift = schema.name() == "aten::lift_fresh" || schema.name() == "aten::lift" ||
          schema.name() == "aten::lift_fresh_copy";
-  pointwise = op.hasTag(at::Tag::pointwise);
+  pointwise = op.hasTag(at::Tag::pointwise) || (info != nullptr && info->has(ops::Tag::kPointwise));
+  draws_by_layout = info != nullptr && info->has(ops::Tag::kDrawsByLayout);
   composite_implicit = op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd);
   composite_explicit = op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd);
   if (info != nullptr) {
     if (!info->shape_rule.empty()) rule = find_shape_rule(info->shape_rule);
     if (!info->decomposition.empty()) decomposition = find_decomposition(info->decomposition);
   }
+  const bool any_sizes = pointwise || (info != nullptr && info->has(ops::Tag::kTried));
+  // A composite's parts are tried one by one.
+  tried = any_sizes && aten && !random && !composite_implicit &&
+          (composite_explicit || op.hasKernelForDispatchKey(c10::DispatchKey::CPU));
   // Indexing is data-dependent only by a mask.
   dynamic_by_mask = schema.name() == "aten::index" || schema.name() == "aten::_unsafe_index";
   data_dependent = reads_scalar || (info != nullptr && info->has(ops::Tag::kDataDependent)) ||

@@ -53,6 +53,8 @@ struct OpEntry {
   bool mutates = false;
   bool is_view = false;  // a result aliases an argument
   bool pointwise = false;
+  bool tried = false;            // eager's kernel is asked what it refuses (eager_trial.h)
+  bool draws_by_layout = false;  // random: other numbers where memory is contiguous
   bool returns_tensors = true;
   bool composite_implicit = false;
   bool composite_explicit = false;

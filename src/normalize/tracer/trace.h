@@ -83,6 +83,7 @@ class Trace {
   // An in-place op that functionalization has announced: the functional op that follows must not
   // change the layout.
   struct ExpectedLayout {
+    const OpEntry* in_place;
     std::string op;  // of the functional op, as "aten::add"
     c10::SymDimVector sizes, strides;
   };
@@ -91,6 +92,7 @@ class Trace {
   Action choose_action(const OpEntry& op);
   Scan scan(const OpEntry& op, c10::ArrayRef<c10::IValue> args);
   bool handle_special(OpEntry& op, const Scan& found, torch::jit::Stack* stack);
+  void try_unreplaced(const OpEntry& op, const torch::jit::Stack& stack);
   void run(OpEntry& op, const Scan& found, torch::jit::Stack* stack);
   void handle_reference_meta(OpEntry& op, torch::jit::Stack* stack);
   at::Tensor lift_literal(const at::Tensor& real);
@@ -131,7 +133,8 @@ class Trace {
   std::vector<int> node_locations_;  // by NodeId
   std::optional<ExpectedLayout> announced_;
   bool recording_ = true;
-  int depth_ = 0;  // of decompositions running
+  int depth_ = 0;           // of decompositions running
+  int replaced_depth_ = 0;  // of those that eager does not run
 };
 
 // Makes a trace current and sets the thread's dispatch state; puts everything back at the end,

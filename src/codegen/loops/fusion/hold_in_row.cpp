@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codegen/loops/fusion/splice.h"
+#include "codegen/loops/scalar_types.h"
 
 namespace triptych::loops {
 namespace {
@@ -127,7 +128,27 @@ class Holder {
     return {};
   }
 
-  // A 16-bit float is held as the f32 that it was rounded from, if there is one.
+  DType dtype_of(ScalarId scalar) const {
+    DType found = DType::kBool;
+    for_each_statement(kernel_.body, [&](const Statement& statement) {
+      if (const auto* instruction = std::get_if<Instruction>(&statement.data)) {
+        if (instruction->result == scalar) found = instruction->dtype;
+        return;
+      }
+      const auto* loop = std::get_if<Loop>(&statement.data);
+      if (loop == nullptr) return;
+      for (const Reduction& reduction : loop->reductions) {
+        for (std::size_t i = 0; i < reduction.results.size(); ++i) {
+          if (reduction.results[i] == scalar)
+            found = reduction_result_dtype(reduction.op, reduction.dtype, i);
+        }
+      }
+    });
+    return found;
+  }
+
+  // A 16-bit float is held as the f32 that it was rounded from, if there is one. (A cast from
+  // another dtype has no such value.)
   ScalarId wide_value(const Site& store, ScalarId value) {
     const DType dtype = kernel_.buffers[buffer_].dtype;
     if (dtype != DType::kF16 && dtype != DType::kBF16) return value;
@@ -135,6 +156,7 @@ class Holder {
       for (std::size_t i = 0; i < position; ++i) {
         const auto* cast = std::get_if<Instruction>(&(*body)[i].data);
         if (cast == nullptr || cast->result != value || cast->op != ScalarOp::kCast) continue;
+        if (dtype_of(cast->args[0]) != DType::kF32) return value;
         held_dtype_ = DType::kF32;
         return cast->args[0];
       }

@@ -1,31 +1,14 @@
 // Copies: the same elements in another layout, dtype or order.
-#include <array>
-
 #include "codegen/loops/lowerings/families.h"
 
 namespace triptych::loops {
-namespace {
-
-// A cast to a 16-bit float that the program asks for is a point of rounding, unlike one that merely
-// stores an intermediate: the value passes through its bits, behind which fusion sees no wider one.
-ScalarId rounded(Builder& builder, ScalarId value, DType to) {
-  const DType from = builder.dtype(value);
-  const bool half = to == DType::kF16 || to == DType::kBF16;
-  if (!half || (from != DType::kF32 && from != DType::kF64)) return value;
-  const std::array narrow = {builder.cast(value, to)};
-  const std::array bits = {builder.emit(ScalarOp::kBitcast, DType::kI16, narrow)};
-  return builder.emit(ScalarOp::kBitcast, to, bits);
-}
-
-}  // namespace
-
 // result[i] = self[i], cast to the result's dtype; the strides do the rest.
 Status lower_copy(LoweringContext& context) {
   const ValueId self = context.tensor_arg("self");
   Builder& builder = context.builder;
   const std::vector<SymExpr> index = builder.open_loops(context.result_type().sizes);
   const ScalarId value = builder.load(self, index);
-  builder.store(context.result(), index, rounded(builder, value, context.result_type().dtype));
+  builder.store(context.result(), index, builder.rounding_cast(value, context.result_type().dtype));
   return Unit{};
 }
 
@@ -35,7 +18,7 @@ Status lower_copy_from(LoweringContext& context) {
   Builder& builder = context.builder;
   const std::vector<SymExpr> index = builder.open_loops(context.result_type().sizes);
   const ScalarId value = builder.load(source, broadcast_index(index, context.type(source)));
-  builder.store(context.result(), index, rounded(builder, value, context.result_type().dtype));
+  builder.store(context.result(), index, builder.rounding_cast(value, context.result_type().dtype));
   return Unit{};
 }
 

@@ -61,14 +61,13 @@ using Lowering = Status (*)(LoweringContext&);
 // By the name in the op table's `lower` column; nullptr when there is none.
 Lowering find_lowering(std::string_view name);
 
-// A pointwise op: loops over the result in logical order around one expression.
-Status lower_expression(LoweringContext& context, const Expression& expression,
-                        std::string_view dtype_rule);
+// `exact`: no number is rounded to the dtype of the tensors before computing.
+inline constexpr std::string_view kAllExact = "*";
 
-// The scalar of `expression` at one index of the result. `storage` is the dtype that eager would
-// compute in.
-Result<ScalarId> emit_expression(LoweringContext& context, const Expression& expression,
-                                 std::span<const SymExpr> index, DType storage);
+// A pointwise op: loops over the result in logical order around one expression. `exact` is the op
+// table's column of that name, or kAllExact.
+Status lower_expression(LoweringContext& context, const Expression& expression,
+                        std::string_view dtype_rule, std::string_view exact);
 
 // Eager's result type of all tensors and numbers among the node's arguments.
 DType promoted_dtype(const LoweringContext& context);

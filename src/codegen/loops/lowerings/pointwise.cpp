@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "codegen/loops/lowerings/lowering.h"
+#include "codegen/loops/scalar_eval.h"
 
 namespace triptych::loops {
 namespace {
@@ -122,12 +123,13 @@ double largest_finite(DType dtype) {
 class Emitter {
  public:
   Emitter(LoweringContext& context, const Expression& expression, std::span<const SymExpr> index,
-          DType storage)
+          DType storage, std::string_view exact)
       : context_(context),
         builder_(context.builder),
         expression_(expression),
         index_(index),
         storage_(storage),
+        exact_(exact),
         compute_(arithmetic_dtype(storage)) {}
 
   Result<ScalarId> run() {
@@ -172,6 +174,7 @@ class Emitter {
     if (name == "nan") return Operand(std::nan(""));
     if (name == "true") return Operand(true);
     if (name == "false") return Operand(false);
+    if (name == "float16") return Operand(storage_ == DType::kF16);
     if (name == "floating") return Operand(ir::is_floating(compute_));
     if (name == "largest") return Operand(largest_finite(storage_));
     return not_lowered("the expression reads '" + name + "', which is no argument");
@@ -179,34 +182,56 @@ class Emitter {
 
   Result<Operand> argument(const std::string& name, const ir::Argument& found) {
     if (found.is_none()) return Operand(ir::None());
-    if (const auto* value = found.get_if<ValueId>()) return value_operand(*value);
+    const bool round = rounds(name);
+    if (const auto* value = found.get_if<ValueId>()) return value_operand(*value, round);
     if (const auto* truth = found.get_if<bool>()) return Operand(*truth);
-    if (const auto* integer = found.get_if<std::int64_t>()) return Operand(*integer);
-    if (const auto* number = found.get_if<double>()) return Operand(*number);
+    if (const auto* integer = found.get_if<std::int64_t>()) return literal(*integer, round);
+    if (const auto* number = found.get_if<double>()) return literal(*number, round);
     if (const auto* text = found.get_if<std::string>()) return Operand(*text);
-    if (const auto* size = found.get_if<SymExpr>()) return symbolic(*size);
+    if (const auto* size = found.get_if<SymExpr>()) return symbolic(*size, round);
     return not_lowered("argument '" + name + "' is no real number or tensor");
   }
 
-  Operand symbolic(const SymExpr& size) {
-    if (const auto constant = size.as_constant()) return Operand(*constant);
-    return Operand(builder_.index_value(size));
+  // Eager converts a number, or a tensor of another dtype, to the dtype of the tensors before it
+  // computes, unless its kernel takes the number in float32.
+  bool rounds(std::string_view name) const {
+    if (compute_ == storage_ || exact_ == kAllExact) return false;
+    for (std::string_view rest = exact_; !rest.empty();) {
+      const std::size_t end = std::min(rest.find(','), rest.size());
+      if (rest.substr(0, end) == name) return false;
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    return true;
   }
 
-  Result<Operand> value_operand(ValueId value) {
+  Operand literal(const Operand& number, bool round) const {
+    const double given = *as_number(number);
+    const double kept = round ? rounded(given, storage_) : given;
+    return kept == given ? number : Operand(kept);
+  }
+
+  ScalarId rounded_scalar(ScalarId scalar) {
+    return builder_.cast(builder_.rounding_cast(scalar, storage_), compute_);
+  }
+
+  Operand symbolic(const SymExpr& size, bool round) {
+    if (const auto constant = size.as_constant()) return literal(*constant, round);
+    const ScalarId value = builder_.index_value(size);
+    return Operand(round ? rounded_scalar(value) : value);
+  }
+
+  Result<Operand> value_operand(ValueId value, bool round) {
     const ir::ValueType& type = context_.graph.value(value).type;
     if (const auto* scalar = std::get_if<ir::ScalarValueType>(&type)) {
-      if (scalar->expr) return symbolic(*scalar->expr);
+      if (scalar->expr) return symbolic(*scalar->expr, round);
       return not_lowered("a number that is only known at run time");
     }
     const auto* tensor = std::get_if<ir::TensorType>(&type);
     if (tensor == nullptr) return not_lowered("an operand is no tensor");
     const ScalarId loaded = builder_.load(value, broadcast_index(index_, *tensor));
-    // Eager converts to the common dtype before computing: an i64 tensor beside a bf16 one is
-    // rounded to bf16.
-    const bool rounded = compute_ != storage_ && tensor->dtype != storage_ &&
-                         tensor->dtype != DType::kBool && !tensor->sizes.empty();
-    return Operand(rounded ? builder_.cast(builder_.cast(loaded, storage_), compute_) : loaded);
+    const bool differs =
+        compute_ != storage_ && tensor->dtype != storage_ && tensor->dtype != DType::kBool;
+    return Operand(differs && (round || !tensor->sizes.empty()) ? rounded_scalar(loaded) : loaded);
   }
 
   Result<ScalarId> numeric(const Operand& operand) { return converted(operand, compute_); }
@@ -221,16 +246,6 @@ class Emitter {
     if (ir::is_integral(dtype, false) && !fits)
       return not_lowered("a number does not fit the integer dtype");
     return builder_.constant(dtype, *number);
-  }
-
-  // Numbers in comparisons and remainders are rounded to the tensors' dtype first, as eager does: x
-  // > 0.1 in bf16 compares with bf16(0.1).
-  Result<ScalarId> rounded_literal(const Operand& operand) {
-    if (is_literal(operand) && compute_ != storage_) {
-      TRIPTYCH_TRY(const ScalarId rounded, converted(operand, storage_));
-      return builder_.cast(rounded, compute_);
-    }
-    return numeric(operand);
   }
 
   Result<Operand> operation(const ExpressionNode& node) {
@@ -270,8 +285,8 @@ class Emitter {
   }
 
   Result<Operand> comparison(ScalarOp op, std::span<const Operand> args) {
-    TRIPTYCH_TRY(ScalarId first, rounded_literal(args[0]));
-    TRIPTYCH_TRY(ScalarId second, rounded_literal(args[1]));
+    TRIPTYCH_TRY(ScalarId first, numeric(args[0]));
+    TRIPTYCH_TRY(ScalarId second, numeric(args[1]));
     if (compute_ == DType::kBool) {
       first = builder_.cast(first, DType::kU8);
       second = builder_.cast(second, DType::kU8);
@@ -281,9 +296,8 @@ class Emitter {
 
   Result<Operand> arithmetic(ScalarOp op, std::span<const Operand> args) {
     std::array<ScalarId, 3> ids;
-    const bool remainder = op == ScalarOp::kRemainder || op == ScalarOp::kFmod;
     for (std::size_t i = 0; i < args.size(); ++i) {
-      TRIPTYCH_TRY(ids[i], remainder ? rounded_literal(args[i]) : numeric(args[i]));
+      TRIPTYCH_TRY(ids[i], numeric(args[i]));
     }
     if (compute_ != storage_) {
       if (op == ScalarOp::kNextafter) return not_lowered("nextafter of a 16-bit float");
@@ -373,6 +387,7 @@ class Emitter {
   const Expression& expression_;
   std::span<const SymExpr> index_;
   DType storage_;
+  std::string_view exact_;
   DType compute_;
 };
 
@@ -411,13 +426,8 @@ DType promoted_dtype(const LoweringContext& context) {
   return result.value_or(context.options.default_float);
 }
 
-Result<ScalarId> emit_expression(LoweringContext& context, const Expression& expression,
-                                 std::span<const SymExpr> index, DType storage) {
-  return Emitter(context, expression, index, storage).run();
-}
-
 Status lower_expression(LoweringContext& context, const Expression& expression,
-                        std::string_view dtype_rule) {
+                        std::string_view dtype_rule, std::string_view exact) {
   for (std::size_t i = 1; i < context.node.results.size(); ++i) {
     if (context.used(i)) return not_lowered("a pointwise op with several results");
   }
@@ -430,11 +440,11 @@ Status lower_expression(LoweringContext& context, const Expression& expression,
       storage = context.type(*value).dtype;
       break;
     }
-  } else if (result.dtype == DType::kBool) {
+  } else if (result.dtype == DType::kBool && dtype_rule != "result") {
     storage = promoted_dtype(context);
   }
   const std::vector<SymExpr> index = context.builder.open_loops(result.sizes);
-  TRIPTYCH_TRY(const ScalarId value, emit_expression(context, expression, index, storage));
+  TRIPTYCH_TRY(const ScalarId value, Emitter(context, expression, index, storage, exact).run());
   context.builder.store(context.result(), index, value);
   return Unit{};
 }
