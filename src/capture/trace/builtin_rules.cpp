@@ -66,8 +66,13 @@ bool is_seen(Tracer& tracer, PyObject* callable) {
   }
   if (type == &PyMethod_Type) return is_seen(tracer, PyMethod_GET_FUNCTION(callable));
   if (PyType_Check(callable) || type == &PyCFunction_Type || type == &PyMethodDescr_Type) {
-    const BuiltinRule* rule = builtin_rule(tracer.known(), c_function_of(callable));
-    return rule != nullptr && (rule->run == pure || rule->run == pure_deep);
+    const CFunction c = c_function_of(callable);
+    const BuiltinRule* rule = builtin_rule(tracer.known(), c);
+    if (rule == nullptr) return false;
+    const bool of_fresh_container = c.self != nullptr && tracer.kind(c.self) >= Kind::kTuple &&
+                                    tracer.kind(c.self) <= Kind::kSet &&
+                                    !tracer.is_external(c.self);
+    return rule->run == pure || rule->run == pure_deep || of_fresh_container;
   }
   return false;
 }

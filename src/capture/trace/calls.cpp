@@ -126,6 +126,9 @@ Owned Tracer::call_function(PyObject* function, const Arguments& arguments) {
 
 Owned Tracer::call_c_function(PyObject* function, const Arguments& arguments) {
   const CFunction c = c_function_of(function);
+  const bool found_bound = c.self != nullptr && !PyType_Check(c.self) && is_external(function);
+  if (found_bound && kind(c.self) > Kind::kSingleton)
+    return stop("break.call", "a method of C that was bound outside: " + name_of(function));
   if (c.self != nullptr) {
     const WithSelf all(c.self, arguments);
     if (const BuiltinRule* rule = builtin_rule(known_, c))
@@ -165,6 +168,9 @@ Owned Tracer::call_type(PyTypeObject* type, const Arguments& arguments) {
   const Owned init_name = Owned::steal(PyUnicode_InternFromString("__init__"));
   PyObject* make = class_attribute(type, new_name.get());
   PyObject* init = class_attribute(type, init_name.get());
+  const Owned finalizer = Owned::steal(PyUnicode_InternFromString("__del__"));
+  if (class_attribute(type, finalizer.get()) != nullptr)
+    return stop("break.call", std::string("an object with a finalizer is made: ") + type->tp_name);
   const auto of_python = [](PyObject* function) {
     return function != nullptr &&
            (Py_TYPE(function) == &PyFunction_Type || Py_TYPE(function) == &PyStaticMethod_Type);

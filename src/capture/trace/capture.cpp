@@ -154,6 +154,11 @@ Attempt attempt(const CaptureRequest& request, const Library& known, PyObject* d
 }  // namespace
 
 Result<CaptureResult> capture(const CaptureRequest& request) {
+  const auto* code =
+      reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(request.state.function.get()));
+  constexpr int kSuspends = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
+  if (code->co_flags & kSuspends)
+    return unsupported("capture.generator", "generators and coroutines live in their frame");
   const StateWord state = read_state();
   if (state_has_modes(state))
     return unsupported("capture.mode", "a mode is active that takes torch functions over");

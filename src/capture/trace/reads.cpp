@@ -161,10 +161,9 @@ Owned Tracer::localized(PyObject* object) {
   } else if (what == Kind::kSet) {
     const Owned items = Owned::steal(PySequence_List(object));
     if (!items) return {};
-    if (journal_.written(object))
-      return stop("break.written", "a set that was written is looked at as a whole");
-    guards_.length(source, PySet_GET_SIZE(object));
-    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(items.get()); ++k) {
+    const bool seen = journal_.written(object);  // all of it was read before the first write
+    if (!seen) guards_.length(source, PySet_GET_SIZE(object));
+    for (Py_ssize_t k = 0; !seen && k < PyList_GET_SIZE(items.get()); ++k) {
       PyObject* item = PyList_GET_ITEM(items.get(), k);
       if (!is_plain_key(item))
         return stop("break.key",

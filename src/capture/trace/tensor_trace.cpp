@@ -48,6 +48,20 @@ class Modes {
   Modes(const Modes&) = delete;
   Modes& operator=(const Modes&) = delete;
 
+  bool grad_mode() const { return autograd_.get_grad_mode(); }
+  bool others_changed() const {
+    const c10::AutogradState& now = c10::AutogradState::get_tls_state();
+    bool changed = now.get_inference_mode() != autograd_.get_inference_mode() ||
+                   now.get_fw_grad_mode() != autograd_.get_fw_grad_mode() ||
+                   at::autocast::is_autocast_cache_enabled() != cache_;
+    for (std::size_t i = 0; i < autocast_.size(); ++i) {
+      const c10::DeviceType device = kDevicesWithAutocast[i];
+      changed |= at::autocast::is_autocast_enabled(device) != autocast_[i].first ||
+                 at::autocast::get_autocast_dtype(device) != autocast_[i].second;
+    }
+    return changed;
+  }
+
  private:
   c10::impl::LocalDispatchKeySet keys_;
   c10::AutogradState autograd_;
@@ -139,6 +153,12 @@ bool TensorTrace::requires_grad(PyObject* tensor) { return tensor_of(tensor)->re
 bool TensorTrace::was_written(PyObject* fake) {
   return tensor_of(fake)->unsafeGetTensorImpl()->version_counter().current_version() > 0;
 }
+
+bool TensorTrace::grad_mode() { return c10::GradMode::is_enabled(); }
+
+bool TensorTrace::grad_mode_changed() const { return grad_mode() != state_->modes.grad_mode(); }
+
+bool TensorTrace::other_modes_changed() const { return state_->modes.others_changed(); }
 
 std::uint64_t TensorTrace::ops() const {
   const normalize::TraceCounters& counters = state_->trace.counters();

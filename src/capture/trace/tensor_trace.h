@@ -32,6 +32,10 @@ class TensorTrace {
 
   // How many ops have come so far: one that nobody logged was called behind the tracer's back.
   std::uint64_t ops() const;
+  // Whether the program has left grad mode another than it found it, and other modes.
+  bool grad_mode_changed() const;
+  bool other_modes_changed() const;
+  static bool grad_mode();
   // The reason why an op could not be traced, since the last call.
   static std::optional<Error> take_refusal();
 

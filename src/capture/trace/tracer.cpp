@@ -316,13 +316,36 @@ bool Tracer::describe_slots(Activation& a) {
 void Tracer::describe_break(Activation& a, const Instruction& i) {
   result_.stop.emplace();
   result_.stop->unit = i.start;
-  reached_stop_ = describe_slots(a);
+  reached_stop_ = describe_slots(a) && describe_modes();
   if (!stopping_) stop("break", "");
 }
 
 bool Tracer::finish(PyObject* returned) {
   RecipeBuilder recipes(*this);
-  return recipes.build(returned, result_.result) && recipes.effects();
+  return recipes.build(returned, result_.result) && recipes.effects() && describe_modes();
+}
+
+// A graph does not carry modes beyond its end: what the program leaves set is set by an effect.
+bool Tracer::describe_modes() {
+  if (tensors_.other_modes_changed()) {
+    stop("break.mode", "autocast or inference mode begins or ends here");
+    return false;
+  }
+  if (!tensors_.grad_mode_changed()) return true;
+  const auto constant = [&](PyObject* object) {
+    Recipe recipe;
+    recipe.object = Owned::copy(object);
+    result_.recipes.push_back(std::move(recipe));
+    return static_cast<std::uint32_t>(result_.recipes.size()) - 1;
+  };
+  const Owned setter = Owned::steal(PyObject_GetAttrString(known_.torch_c, "_set_grad_enabled"));
+  if (!setter) return false;
+  Effect effect;
+  effect.kind = Effect::Kind::kCall;
+  effect.target = constant(setter.get());
+  effect.items.push_back(constant(TensorTrace::grad_mode() ? Py_True : Py_False));
+  result_.effects.push_back(std::move(effect));
+  return true;
 }
 
 }  // namespace triptych::capture

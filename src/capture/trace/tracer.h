@@ -170,6 +170,7 @@ class Tracer final : public Observer {
   bool introduce_from_class(PyTypeObject* type, PyObject* function, PyObject* name);
   void describe_break(Activation& activation, const Instruction& instruction);
   bool describe_slots(Activation& activation);
+  bool describe_modes();
   bool take_pending(Activation& activation, int slot);
   std::string here() const;
   void locate(CapturedNode& node);
