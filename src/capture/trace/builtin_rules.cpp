@@ -213,8 +213,41 @@ Owned identity(Tracer& tracer, Rule, Function function, Args arguments) {
   if (!takes(arguments, 1, 1)) return vectorcall(function.callable, arguments);
   PyObject* object = arguments.values[0];
   if (tracer.is_fake(object)) return tracer.stop("break.call", "id of a tensor");
-  if (const SourceId source = tracer.source_of(object)) tracer.guards().is(source, object);
-  return vectorcall(function.callable, arguments);
+  Owned number = vectorcall(function.callable, arguments);
+  if (number) tracer.note_identity(object, number.get());
+  return number;
+}
+
+// The instance dict, as `__dict__` is.
+Owned variables(Tracer& tracer, Rule, Function function, Args arguments) {
+  if (!takes(arguments, 1, 1)) return tracer.stop("break.call", "vars() of the frame");
+  static_cast<void>(function);
+  const Owned name = Owned::steal(PyUnicode_InternFromString("__dict__"));
+  return tracer.get_attribute(arguments.values[0], name.get());
+}
+
+// object.__reduce_ex__ of a plain object: its class and its own attributes, as they are.
+Owned reduce_object(Tracer& tracer, Rule rule, Function function, Args arguments) {
+  PyObject* object = arguments.count > 0 ? arguments.values[0] : nullptr;
+  if (object == nullptr || !tracer.is_external(object))
+    return of_fresh(tracer, rule, function, arguments);
+  PyTypeObject* type = Py_TYPE(object);
+  bool plain = tracer.kind(object) == Kind::kObject && arguments.count == 2;
+  for (const char* text :
+       {"__reduce__", "__getstate__", "__getnewargs__", "__getnewargs_ex__", "__slots__"}) {
+    const Owned name = Owned::steal(PyUnicode_InternFromString(text));
+    PyObject* found = tracer.class_attribute(type, name.get());
+    plain = plain && found == _PyType_Lookup(&PyBaseObject_Type, name.get());
+  }
+  Owned state = plain ? tracer.instance_dict(object) : Owned();
+  if (!state) {
+    return tracer.stop("break.call", std::string("a copy of an object of class ") + type->tp_name);
+  }
+  const Owned module = Owned::steal(PyImport_ImportModule("copyreg"));
+  const Owned make = Owned::steal(PyObject_GetAttrString(module.get(), "__newobj__"));
+  if (!make) return {};
+  tracer.remember(make.get(), tracer.result().sources.constant(make.get()));
+  return Owned::steal(Py_BuildValue("(O(O)OOO)", make.get(), type, state.get(), Py_None, Py_None));
 }
 
 Owned hash(Tracer& tracer, Rule rule, Function function, Args arguments) {

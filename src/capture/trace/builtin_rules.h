@@ -22,6 +22,8 @@ Owned sum(Tracer&, Rule, Function, Args);
 Owned map(Tracer&, Rule, Function, Args);
 Owned reduce(Tracer&, Rule, Function, Args);
 Owned identity(Tracer&, Rule, Function, Args);
+Owned variables(Tracer&, Rule, Function, Args);
+Owned reduce_object(Tracer&, Rule, Function, Args);
 Owned hash(Tracer&, Rule, Function, Args);
 Owned to_bool(Tracer&, Rule, Function, Args);
 Owned type_of(Tracer&, Rule, Function, Args);

@@ -114,6 +114,7 @@ void add_object_methods(Rules& rules) {
   set_methods(rules, &PyBaseObject_Type, rules::generic_set, {"__setattr__"});
   set_methods(rules, &PyBaseObject_Type, rules::generic_delete, {"__delattr__"});
   set_methods(rules, &PyBaseObject_Type, rules::hold, {"__init__", "__init_subclass__"});
+  set_methods(rules, &PyBaseObject_Type, rules::reduce_object, {"__reduce_ex__"});
   set_methods(rules, &PyType_Type, rules::type_call, {"__call__"});
   set_methods(rules, &PyType_Type, rules::type_get, {"__getattribute__"});
   set_methods(rules, &PyType_Type, rules::type_instance, {"__instancecheck__"});
@@ -140,6 +141,7 @@ void add_builtins(Rules& rules) {
   set_functions(rules, "builtins", rules::len, {"len"});
   set_functions(rules, "builtins", rules::identity, {"id"});
   set_functions(rules, "builtins", rules::hash, {"hash"});
+  set_functions(rules, "builtins", rules::variables, {"vars"});
   set_functions(rules, "builtins", rules::hold, {"callable"});
   set_functions(rules, "builtins", rules::is_instance, {"isinstance"});
   set_functions(rules, "builtins", rules::is_subclass, {"issubclass"});
@@ -319,6 +321,7 @@ using Kind = FunctionRule::Kind;
 std::unordered_map<PyObject*, FunctionRule> make_function_rules() {
   const NamedFunction named[] = {
       {"torch.compiler", "is_compiling", {Kind::kConstant, false, Py_True}},
+      {"torch._utils", "is_compiling", {Kind::kConstant, false, Py_True}},
       {"torch.compiler", "is_dynamo_compiling", {Kind::kConstant, false, Py_True}},
       {"torch.compiler", "is_exporting", {Kind::kConstant, false, Py_False}},
       {"torch.jit", "is_scripting", {Kind::kConstant, false, Py_False}},

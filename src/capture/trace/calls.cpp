@@ -117,7 +117,7 @@ Owned Tracer::call_function(PyObject* function, const Arguments& arguments) {
     case FunctionRule::Kind::kConstant:
       return Owned::copy(rule.constant);
     case FunctionRule::Kind::kNative:
-      return call_natively(function, arguments);
+      return call_outside(function, arguments);
     case FunctionRule::Kind::kBreak:
       return stop("break.call", "a call of " + name_of(function), rule.hint);
   }
@@ -220,8 +220,23 @@ Owned Tracer::call_partial(PyObject* partial, const Arguments& arguments) {
               {values.data(), count, PyTuple_GET_SIZE(names.get()) == 0 ? nullptr : names.get()});
 }
 
-// The function behind the cache is called: what it reads is guarded, where the cache would hide it.
+// Runs as it would outside of the trace.
+Owned Tracer::call_outside(PyObject* callable, const Arguments& arguments) {
+  const TensorTrace::Pause pause(tensors_);
+  return call_natively(callable, arguments);
+}
+
+// What a cache answers to constants is a constant: eager would be told the same. Where it is no
+// immutable value, the function behind the cache is interpreted.
 Owned Tracer::call_lru_cache(PyObject* wrapper, const Arguments& arguments) {
+  bool constant = true;
+  for (Py_ssize_t k = 0; k < arguments.total(); ++k)
+    constant = constant && kind(arguments.values[k]) <= Kind::kSingleton;
+  if (constant) {
+    Owned value = call_outside(wrapper, arguments);
+    if (value && kind(value.get()) == Kind::kLeaf) return value;
+    PyErr_Clear();
+  }
   const Owned name = Owned::steal(PyUnicode_InternFromString("__wrapped__"));
   const Owned dict = instance_dict(wrapper);
   Owned function;

@@ -237,6 +237,25 @@ Owned Tracer::localized_deep(PyObject* object) {
   return what == Kind::kList ? std::move(copy) : Owned::steal(PyList_AsTuple(copy.get()));
 }
 
+SourceId Tracer::origin_of(PyObject* copy) const {
+  for (std::size_t k = 1; k < local_copies_.size(); k += 2) {
+    if (local_copies_[k].get() != copy) continue;
+    PyObject* original = local_copies_[k - 1].get();
+    return journal_.written(original) ? SourceId{} : source_of(original);
+  }
+  return {};
+}
+
+void Tracer::note_identity(PyObject* object, PyObject* number) {
+  identity_numbers_.insert(keep(Owned::copy(number)));
+  if (!is_external(object) || kind(object) == Kind::kSingleton) return;
+  for (PyObject* other : identified_) {
+    if (other != object && Py_TYPE(other) == Py_TYPE(object))
+      guards_.distinct(source_of(object), source_of(other));
+  }
+  identified_.push_back(object);
+}
+
 bool Tracer::before_write(PyObject* container) {
   const SourceId source = source_of(container);
   if (!source) return true;

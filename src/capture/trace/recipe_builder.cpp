@@ -36,6 +36,8 @@ bool RecipeBuilder::build(PyObject* object, std::uint32_t& recipe) {
   }
   if (const SourceId source = tracer_.source_of(object)) {
     recipe = load(source);
+  } else if (const SourceId origin = tracer_.origin_of(object)) {
+    recipe = load(origin);
   } else if (!build_new(object, recipe)) {
     return false;
   }
@@ -54,6 +56,10 @@ bool RecipeBuilder::build_new(PyObject* object, std::uint32_t& recipe) {
       if (Py_TYPE(object) == tracer_.known().lru_cache) return refuse(object);
       [[fallthrough]];
     case Kind::kLeaf: {
+      if (tracer_.is_identity_number(object)) {
+        tracer_.stop("break.recipe", "the id of an object lives on after the captured part");
+        return false;
+      }
       Recipe made;
       made.object = Owned::copy(object);
       recipe = add(std::move(made));
@@ -88,7 +94,7 @@ bool RecipeBuilder::build_new(PyObject* object, std::uint32_t& recipe) {
         recipe = add(std::move(made));
         return true;
       }
-      return refuse(object);
+      return build_iterator(object, recipe);
     case Kind::kSubclass:
       break;
   }
@@ -198,6 +204,41 @@ bool RecipeBuilder::build_partial(PyObject* object, std::uint32_t& recipe) {
   made.object = Owned::copy(names.get());
   if (!build_items(items.data(), static_cast<Py_ssize_t>(items.size()), made.items)) return false;
   recipe = add(std::move(made));
+  return true;
+}
+
+// An iterator says itself how it is made again: a callable, its arguments, and how far it is.
+bool RecipeBuilder::build_iterator(PyObject* object, std::uint32_t& recipe) {
+  PyTypeObject* type = Py_TYPE(object);
+  const bool known =
+      type == &PyListIter_Type || type == &PyTupleIter_Type || type == &PyRangeIter_Type ||
+      type == &PyUnicodeIter_Type || type == &PyEnum_Type || type == &PyZip_Type ||
+      type == &PyMap_Type || type == &PyFilter_Type || type == &PyReversed_Type ||
+      type == &PyDictIterKey_Type || type == &PyDictIterValue_Type || type == &PyDictIterItem_Type;
+  if (!known) return refuse(object);
+  const Owned reduced = Owned::steal(PyObject_CallMethod(object, "__reduce__", nullptr));
+  if (!reduced || !PyTuple_Check(reduced.get()) || PyTuple_GET_SIZE(reduced.get()) < 2)
+    return refuse(object);
+  tracer_.keep(Owned::copy(reduced.get()));
+  PyObject* arguments = PyTuple_GET_ITEM(reduced.get(), 1);
+  Recipe made;
+  made.kind = Recipe::Kind::kCall;
+  PyObject* callable = PyTuple_GET_ITEM(reduced.get(), 0);
+  if (!build_items(&callable, 1, made.items) ||
+      !build_items(&PyTuple_GET_ITEM(arguments, 0), PyTuple_GET_SIZE(arguments), made.items))
+    return false;
+  recipe = add(std::move(made));
+  built_[object] = recipe;
+  if (PyTuple_GET_SIZE(reduced.get()) < 3) return true;
+  Effect effect;
+  effect.kind = Effect::Kind::kCall;
+  PyObject* state = PyTuple_GET_ITEM(reduced.get(), 2);
+  const Owned name = Owned::steal(PyUnicode_InternFromString("__setstate__"));
+  PyObject* setter = _PyType_Lookup(type, name.get());
+  effect.items.push_back(recipe);
+  if (setter == nullptr || !build(setter, effect.target) || !build_items(&state, 1, effect.items))
+    return refuse(object);
+  states_.push_back(std::move(effect));
   return true;
 }
 
@@ -378,6 +419,7 @@ bool RecipeBuilder::effects() {
     const Fresh fresh = fresh_[k];
     if (!fill(fresh)) return false;
   }
+  for (Effect& effect : states_) add_effect(std::move(effect));  // once what they go over is full
   return true;
 }
 

@@ -40,6 +40,7 @@ class RecipeBuilder {
   bool build_function(PyObject* object, std::uint32_t& recipe);
   bool build_method(PyObject* object, std::uint32_t& recipe);
   bool build_partial(PyObject* object, std::uint32_t& recipe);
+  bool build_iterator(PyObject* object, std::uint32_t& recipe);
   bool build_object(PyObject* object, std::uint32_t& recipe);
   bool refuse(PyObject* object);
   bool fill(const Fresh& fresh);
@@ -50,6 +51,7 @@ class RecipeBuilder {
   Tracer& tracer_;
   std::unordered_map<PyObject*, std::uint32_t> built_;
   std::unordered_map<std::uint32_t, std::uint32_t> loads_;  // by source
+  std::vector<Effect> states_;                              // of iterators
   std::vector<Fresh> fresh_;                                // not filled yet
 };
 

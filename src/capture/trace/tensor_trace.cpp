@@ -48,6 +48,7 @@ class Modes {
   Modes(const Modes&) = delete;
   Modes& operator=(const Modes&) = delete;
 
+  const c10::impl::LocalDispatchKeySet& keys() const { return keys_; }
   bool grad_mode() const { return autograd_.get_grad_mode(); }
   bool others_changed() const {
     const c10::AutogradState& now = c10::AutogradState::get_tls_state();
@@ -153,6 +154,17 @@ bool TensorTrace::requires_grad(PyObject* tensor) { return tensor_of(tensor)->re
 bool TensorTrace::was_written(PyObject* fake) {
   return tensor_of(fake)->unsafeGetTensorImpl()->version_counter().current_version() > 0;
 }
+
+struct TensorTrace::Pause::Keys {
+  explicit Keys(const c10::impl::LocalDispatchKeySet& outside)
+      : guard(outside.included_, outside.excluded_) {}
+  c10::impl::ForceDispatchKeyGuard guard;
+};
+
+TensorTrace::Pause::Pause(TensorTrace& trace)
+    : keys_(std::make_unique<Keys>(trace.state_->modes.keys())) {}
+
+TensorTrace::Pause::~Pause() = default;
 
 bool TensorTrace::grad_mode() { return c10::GradMode::is_enabled(); }
 

@@ -32,6 +32,19 @@ class TensorTrace {
 
   // How many ops have come so far: one that nobody logged was called behind the tracer's back.
   std::uint64_t ops() const;
+  // While it lives, torch runs as outside of the trace.
+  class Pause {
+   public:
+    explicit Pause(TensorTrace& trace);
+    ~Pause();
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+
+   private:
+    struct Keys;
+    std::unique_ptr<Keys> keys_;
+  };
+
   // Whether the program has left grad mode another than it found it, and other modes.
   bool grad_mode_changed() const;
   bool other_modes_changed() const;

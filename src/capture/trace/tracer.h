@@ -71,6 +71,12 @@ class Tracer final : public Observer {
   void remember(PyObject* object, SourceId source);
   SourceId type_source(PyTypeObject* type);
 
+  // Of a fresh copy that stands for a container from outside; none for others.
+  SourceId origin_of(PyObject* copy) const;
+  // A number that only says which object something is must not live on.
+  void note_identity(PyObject* object, PyObject* number);
+  bool is_identity_number(PyObject* number) const { return identity_numbers_.contains(number); }
+
   // A container from outside, as a fresh one whose items were read; anything else as it is.
   Owned localized(PyObject* object);
   // The same for containers in containers.
@@ -199,6 +205,7 @@ class Tracer final : public Observer {
   Owned call_nn_module(PyObject* module, const Arguments& arguments, bool& handled);
   Owned call_partial(PyObject* partial, const Arguments& arguments);
   Owned call_lru_cache(PyObject* wrapper, const Arguments& arguments);
+  Owned call_outside(PyObject* callable, const Arguments& arguments);
   Owned call_with_self(PyObject* callable, PyObject* self, const Arguments& arguments);
   bool to_argument(PyObject* value, NodeArgument& argument);
 
@@ -218,6 +225,8 @@ class Tracer final : public Observer {
   std::unordered_map<PyTypeObject*, SourceId> type_sources_;
   std::unordered_set<PyObject*> fresh_functions_;
   std::unordered_set<PyObject*> prepared_functions_;
+  std::unordered_set<PyObject*> identity_numbers_;
+  std::vector<PyObject*> identified_;  // objects from outside whose ids were compared
   std::vector<Owned> kept_;
   std::vector<Owned> local_copies_;  // of containers from outside, with what they were made of
   std::vector<SourceId> modules_;    // whose forward runs, the innermost last

@@ -113,7 +113,7 @@ def dict_argument(x: Tensor, d: dict[str, Any]) -> Any:
     d["c"] = x * d["b"]
     d["b"] += 1
     removed = d.pop("a")
-    return list(d), [v for v in d.values()], removed, "a" in d, d.setdefault("e", 5), {**d}
+    return list(d), list(d.items()), removed, "a" in d, d.setdefault("e", 5), {**d}
 
 
 @program(X, [X + 1, 2, [3]])
@@ -187,7 +187,7 @@ def returns_function(x: Tensor) -> Any:
 @program(X)
 def comprehensions(x: Tensor) -> Any:
     rows = [row * 2 for row in x]
-    table = {k: v for k, v in zip("ab", rows, strict=True)}
+    table = {k * 2: v for k, v in zip("ab", rows, strict=True)}
     return rows, table, tuple(r.sum() for r in x), {len(k) for k in table}
 
 
@@ -263,7 +263,7 @@ def enums(x: Tensor, color: Color) -> Any:
 @program(X)
 def strings(x: Tensor) -> Any:
     text = f"{x.shape[0]}-{'a' * 2}-{3.14159:.2f}"
-    return x * len(text), text.upper().split("-"), "%d" % 3, ",".join(["a", "b"])
+    return x * len(text), text.upper().split("-"), str(3), ",".join(["a", "b"])
 
 
 @program(X)
