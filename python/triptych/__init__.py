@@ -16,7 +16,7 @@ versions.check()
 
 # Modules that share their name with a function are imported here: a first import later would put
 # the module in the function's place. All are light; torch._dynamo and llvmlite load when used.
-from . import errors  # noqa: E402
+from . import errors, graph_copies  # noqa: E402, F401
 from ._C import Graph  # noqa: E402
 from .captured import from_fx  # noqa: E402
 from .compile import compile, list_backends, list_modes, reset  # noqa: E402

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
 
@@ -52,7 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
         "ops": (op_status, "what becomes of each op: lowered, external, decomposed, fallback"),
     }
     parser = argparse.ArgumentParser(prog="python -m triptych", description=__doc__)
-    parsers = parser.add_subparsers(dest="command", required=True)
+    parsers = parser.add_subparsers(dest="command")
     for name, (_, text) in commands.items():
         command = parsers.add_parser(name, help=text)
         if name == "ops":
@@ -60,7 +61,15 @@ def main(arguments: list[str] | None = None) -> int:
                 "--outcomes", metavar="FOLDER", help="samples' outcomes, written by test_op_db.py"
             )
     given = vars(parser.parse_args(arguments))
-    commands[given.pop("command")][0](**given)
+    command_name = given.pop("command")
+    if command_name is None:
+        parser.print_help()
+        return 0
+    try:
+        commands[command_name][0](**given)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough, as `head` has
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 

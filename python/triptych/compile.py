@@ -34,6 +34,7 @@ def compile(
     options: see `triptych.list_options()`; those set by `triptych.configure` here are kept.
     disable: return the model as it is.
     """
+    check_flags(fullgraph=fullgraph, dynamic=dynamic, disable=disable)
     if model is None:
 
         def decorate(function: Callable[..., Any]) -> Any:
@@ -54,6 +55,15 @@ def compile(
     if not disable:
         devices.prepare()
     return model if disable else capture(model, chosen, fullgraph=fullgraph, dynamic=dynamic)
+
+
+def check_flags(*, dynamic: object = None, **flags: object) -> None:
+    """Raises TypeError unless each flag is a bool; `dynamic` may be None too."""
+    if dynamic is not None and not isinstance(dynamic, bool):
+        raise TypeError(f"dynamic: expected True, False or None, found {dynamic!r}")
+    for name, value in flags.items():
+        if not isinstance(value, bool):
+            raise TypeError(f"{name}: expected True or False, found {value!r}")
 
 
 def choose_backend(

@@ -59,16 +59,22 @@ def register_device(
     called when compilation begins, long before the toolchain: it may load things in the background
     and should return at once when called again.
     """
+    if not isinstance(name, str) or not name:
+        raise TypeError(f"register_device: expected a name, found {name!r}")
     if not isinstance(getattr(writer, "language", None), str):
         raise TypeError(f"device {name!r}: the writer {writer!r} names no language")
     if not callable(toolchain):
         raise TypeError(f"device {name!r}: expected a toolchain to call, found {toolchain!r}")
+    for role, function in (("launcher", launcher), ("prepare", prepare)):
+        if function is not None and not callable(function):
+            raise TypeError(f"device {name!r}: expected a {role} to call, found {function!r}")
+    # Nothing is registered unless everything is in order.
+    entry = WriterEntry(_core_writer(name, writer), toolchain, prepare)
     device = _devices.get(name)
     if device is None:
-        as_function = traits if callable(traits) else lambda: traits
-        device = Device(name, functools.cache(as_function), launcher)
+        device = Device(name, _as_function(name, traits), launcher)
         _devices[name] = device
-    device.writers[writer.language] = WriterEntry(_core_writer(writer), toolchain, prepare)
+    device.writers[writer.language] = entry
 
 
 def unregister_device(name: str) -> None:
@@ -94,11 +100,30 @@ def prepare() -> None:
             begin()
 
 
-def _core_writer(writer: Any) -> Any:
+def _as_function(name: str, traits: Any) -> Callable[[], Any]:
+    from . import _C
+
+    if not callable(traits) and not isinstance(traits, _C.Traits):
+        raise TypeError(
+            f"device {name!r}: expected traits or a function that returns them, found {traits!r}"
+        )
+
+    def checked() -> Any:
+        found = traits() if callable(traits) else traits
+        if not isinstance(found, _C.Traits):
+            raise TypeError(f"device {name!r}: expected traits, found {found!r}")
+        return found
+
+    return functools.cache(checked)
+
+
+def _core_writer(name: str, writer: Any) -> Any:
     from . import _C
 
     if isinstance(writer, _C.Writer):
         return writer
+    if not callable(getattr(writer, "write", None)):
+        raise TypeError(f"device {name!r}: the writer {writer!r} has no method 'write'")
     return _C.PythonWriter(writer.language, writer.write)
 
 

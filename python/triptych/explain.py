@@ -6,8 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import reports
+from . import names, reports
+from .compile import capture, check_flags, choose_backend
 from .reports import Fallback, GraphRecord
+
+ARGUMENTS = ("fullgraph", "dynamic", "mode", "options")  # of `compile`, that `explain` takes too
 
 
 @dataclass
@@ -73,18 +76,20 @@ def shorten(nodes: list[str], limit: int = 6) -> str:
 def explain(function: Callable[..., Any], **arguments: Any) -> Callable[..., Report]:
     """`explain(fn)(*args)` compiles and runs `fn` afresh on `args`, prints a report and returns it.
 
-    Further arguments are those of `triptych.compile`. A compiled function is explained as the
-    function that it was made of.
+    Further arguments are `fullgraph`, `dynamic`, `mode` and `options` of `triptych.compile`. A
+    compiled function is explained as the function that it was made of.
     """
     if not callable(function):
         raise TypeError(f"triptych.explain: expected a function or module, found {function!r}")
     function = getattr(function, "_torchdynamo_orig_callable", function)
     function = getattr(function, "_orig_mod", function)
+    for name in arguments:
+        names.check("argument", name, ARGUMENTS)
     options = arguments.pop("options", None)
+    fullgraph, dynamic = arguments.get("fullgraph", False), arguments.get("dynamic")
+    check_flags(fullgraph=fullgraph, dynamic=dynamic)
 
     def call(*args: Any, **kwargs: Any) -> Report:
-        from .compile import capture, choose_backend
-
         backend = choose_backend("triptych", arguments.get("mode"), options)
         report = Report()
 
@@ -92,12 +97,7 @@ def explain(function: Callable[..., Any], **arguments: Any) -> Callable[..., Rep
             note_break(report, gm)
             return backend(gm, example_inputs)
 
-        compiled = capture(
-            function,
-            explaining,
-            fullgraph=arguments.get("fullgraph", False),
-            dynamic=arguments.get("dynamic"),
-        )
+        compiled = capture(function, explaining, fullgraph=fullgraph, dynamic=dynamic)
         with reports.recording() as report.graphs:
             report.result = compiled(*args, **kwargs)
         return report.show()

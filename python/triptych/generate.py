@@ -8,9 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _C, devices, errors, extensions, names
+from .options import TABLE
 from .toolchains import Library
 
-OPTIONS = {"fuse": True, "eager_rounding": False, "reuse_memory": True, "strict": False}
+OPTIONS = {
+    name: TABLE[name].default for name in ("fuse", "eager_rounding", "reuse_memory", "strict")
+}
+ARGUMENTS = ("device", "writer", "edited")  # of generate, which are no options
 
 
 class Generated:
@@ -18,7 +22,8 @@ class Generated:
 
     Every form on the way can be looked at: `lowered`, `fused`, `mapped` (loop trees), `text` (in
     the writer's language), `memory_plan`, `program`. `run` is the callable itself, without this
-    object's own Python call around it. Results never require grad.
+    object's own Python call around it. Results never require grad. A copy, and what is pickled,
+    is generated anew from the graph and the options.
     """
 
     def __init__(
@@ -31,6 +36,7 @@ class Generated:
         keep_alive: Any,
         milliseconds: dict[str, float],
         start: Start,
+        recipe: dict[str, Any] | None,
     ):
         self.graph = graph
         self.executable = executable
@@ -40,6 +46,12 @@ class Generated:
         self._options = options
         self._code = code
         self._start = start
+        self._recipe = recipe
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._recipe is None:
+            raise TypeError("a program that was generated from edited texts cannot be copied")
+        return generate_again, (self.graph, self._recipe)
 
     def __call__(self, *inputs: Any) -> tuple[Any, ...]:
         return self.run(*inputs)
@@ -165,23 +177,25 @@ def generate(
     in this order decides, but for "kernels", which only replaces the writer's text.
     """
     if not isinstance(graph, _C.Graph):
-        raise TypeError(f"generate: expected a Graph, found {type(graph).__name__}")
+        raise TypeError(
+            f"generate: expected a Graph, found {type(graph).__name__}: "
+            "triptych.normalize makes one"
+        )
     if graph.level != "normalized":
         raise errors.UserError(
-            "generate: found a captured graph, expected a normalized one: see triptych.normalize"
+            "generate: found a captured graph, expected a normalized one: "
+            "triptych.normalize(graph, example_inputs) makes it"
         )
     if problems := graph.verify():
         raise errors.UserError(f"generate: the graph is not well formed: {problems[0]}")
-    chosen = dict(OPTIONS)
-    for name, value in {**(options or {}), **more}.items():
-        names.check("option", name, OPTIONS)
-        chosen[name] = value
+    chosen = _chosen_options({**_mapping("options", options), **more})
+    recipe = None if edited else {"device": device, "writer": writer, "options": dict(chosen)}
     where = devices.find(device)
     entry = where.entry(writer)
     target = _C.Target(device, where.traits(), entry.writer)
     strict = chosen.pop("strict")
     codegen_options = _C.CodegenOptions(**chosen, lowerings=extensions.lowerings())
-    start, code = _code(graph, target, codegen_options, edited or {})
+    start, code = _code(graph, target, codegen_options, _mapping("edited", edited))
     milliseconds = dict(code.times)
     begin = time.perf_counter()
     compiled, keep_alive = _compile(code, entry, where)
@@ -190,8 +204,32 @@ def generate(
     executable = _C.make_executable(code.program, compiled, where.launcher, strict, graph)
     milliseconds["load"] = (time.perf_counter() - begin) * 1e3
     return Generated(
-        graph, target, codegen_options, code, executable, keep_alive, milliseconds, start
+        graph, target, codegen_options, code, executable, keep_alive, milliseconds, start, recipe
     )
+
+
+def generate_again(graph: _C.Graph, recipe: dict[str, Any]) -> Generated:
+    """What pickle and copy call."""
+    return generate(graph, **recipe)
+
+
+def _mapping(name: str, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    if given is not None and not isinstance(given, Mapping):
+        raise TypeError(f"generate: {name}: expected a mapping of names, found {given!r}")
+    return given or {}
+
+
+def _chosen_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Every option with its value. Raises for an unknown name, or a value of another type."""
+    chosen = dict(OPTIONS)
+    for name, value in given.items():
+        if name in ARGUMENTS:
+            raise errors.UserError(
+                f"generate: {name!r} is no option but an argument: generate(graph, {name}=...)"
+            )
+        names.check("option", name, OPTIONS)
+        chosen[name] = TABLE[name].check(value)
+    return chosen
 
 
 def _code(

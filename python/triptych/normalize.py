@@ -27,7 +27,11 @@ InputSpec = tuple[str, str, Any, list[tuple[int, str]]]
 
 _one_at_a_time = threading.RLock()  # a trace changes state of the process while it runs
 # What the tracer's tensors and torch's own say when a kernel asks for their memory.
-_NO_MEMORY = ("a tensor has no data while its program is traced", "its data is not allocated yet")
+_NO_MEMORY = (
+    "a tensor has no data while its program is traced",
+    "its data is not allocated yet",
+    "on a tensor with unallocated storage",
+)
 _LIBRARY_FOLDERS = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(__file__) + os.sep)
 
 
@@ -67,7 +71,15 @@ def normalize_with_report(
     devices.prepare()
     chosen = None if specialize else symbols or {}
     args = example_inputs if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
-    kept = [keep] if isinstance(keep, str) else keep
+    single = (str, torch._ops.OpOverload, torch._ops.OpOverloadPacket)
+    kept = [keep] if isinstance(keep, single) else keep
+    if not isinstance(kept, Iterable):
+        raise TypeError(f"normalize: keep: expected ops or their names, found {keep!r}")
+    if decompositions is not None and not isinstance(decompositions, Mapping):
+        raise TypeError(
+            f"normalize: decompositions: expected a mapping of ops to functions, "
+            f"found {decompositions!r}"
+        )
     request: dict[str, Any] = {"keep": {name for op in kept for name in op_names(op)}}
     if decompositions:
         request["caller_table"] = {

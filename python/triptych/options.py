@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import difflib
 import os
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -26,6 +28,7 @@ class Option:
     doc: str
     affects_cache_key: bool  # whether it can change the code that is generated
     choices: tuple[str, ...] = ()
+    least: int | None = None  # of a number
 
     @property
     def type(self) -> type:
@@ -38,6 +41,8 @@ class Option:
     def check(self, value: Any) -> Any:
         if type(value) is not self.type:
             raise TypeError(f"option {self.name!r}: expected {self.type.__name__}, found {value!r}")
+        if self.least is not None and int(value) < self.least:
+            raise ValueError(f"option {self.name!r}: expected at least {self.least}, found {value}")
         if self.choices:
             names.check(f"value of option {self.name!r}:", value, self.choices)
         return value
@@ -75,7 +80,11 @@ TABLE: Mapping[str, Option] = MappingProxyType(
             ),
             Option("warn", True, "warn, once per cause, when a graph runs eagerly", False),
             Option(
-                "max_variants", 8, "compiled variants kept per graph with symbolic sizes", False
+                "max_variants",
+                8,
+                "compiled variants kept per graph with symbolic sizes",
+                False,
+                least=1,
             ),
             Option("dump", "", "folder that receives every stage of every graph as text", False),
             Option(
@@ -120,6 +129,8 @@ class Options:
 
 def check(given: Mapping[str, Any]) -> dict[str, Any]:
     """The given options, each with a known name and a value of its type."""
+    if not isinstance(given, Mapping):
+        raise TypeError(f"options: expected a mapping of names to values, found {given!r}")
     for name in given:
         if name not in TABLE:
             raise ValueError(names.unknown("option", name, TABLE))
@@ -138,6 +149,7 @@ def configured() -> Mapping[str, Any]:
 
 def resolve(given: Mapping[str, Any] | None = None) -> Options:
     """All options: defaults, environment, `configure` blocks, then what is given here."""
+    _warn_of_misspelt_variables()
     values: dict[str, Any] = {}
     for name, option in TABLE.items():
         text = os.environ.get(option.variable)
@@ -145,6 +157,23 @@ def resolve(given: Mapping[str, Any] | None = None) -> Options:
     values.update(configured())
     values.update(check(given or {}))
     return Options(values)
+
+
+_seen_variables: set[str] = set()
+
+
+def _warn_of_misspelt_variables() -> None:
+    """Once for each variable of the environment whose name is nearly that of an option."""
+    known = {option.variable for option in TABLE.values()}
+    for name in sorted(os.environ):
+        if not name.startswith("TRIPTYCH_") or name in known or name in _seen_variables:
+            continue
+        _seen_variables.add(name)
+        if close := difflib.get_close_matches(name, known, n=1, cutoff=0.85):
+            warnings.warn(
+                f"triptych: the environment variable {name} is not known: did you mean {close[0]}?",
+                stacklevel=2,
+            )
 
 
 @contextlib.contextmanager

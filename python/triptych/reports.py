@@ -62,8 +62,13 @@ _listeners: list[list[GraphRecord]] = []
 
 
 def counters() -> dict[str, int]:
-    """How often each thing happened in this process: `graphs`, `variants`, `calls.eager`,
-    `fallback.<reason code>`."""
+    """How often each thing happened in this process since the last `triptych.reset()`.
+
+    `graphs`: graphs handed to the compiler. `variants`: compilations of these, one for each set of
+    symbolic sizes. `fallback.<reason code>`: what ran one level below. `specialized.<reason code>`:
+    graphs compiled for the very sizes given, because symbolic ones did not work. A count of 0 is
+    left out.
+    """
     with _lock:
         return dict(sorted(_counters.items()))
 

@@ -102,12 +102,25 @@ std::vector<c10::IValue> values_of(std::span<const InputRef> inputs) {
   return values;
 }
 
+[[noreturn]] static void wrong_count(const std::vector<ir::Input>& expected, std::size_t found) {
+  constexpr std::size_t kShown = 8;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(expected.size(), kShown); ++i)
+    names += (i > 0 ? ", " : "") + expected[i].name;
+  if (expected.size() > kShown) names += ", ...";
+  std::string message =
+      "found " + std::to_string(found) + " inputs, expected " + std::to_string(expected.size());
+  if (!names.empty()) message += " (" + names + ")";
+  // One graph input may stand for several arguments of the program.
+  if (found > expected.size())
+    message += "; a tensor that stands twice in the example inputs is one input";
+  fail(user_error("runtime.input_count", std::move(message)));
+}
+
 void read_symbols(const Layout& layout, std::span<const InputRef> inputs,
                   std::vector<std::int64_t>& symbols) {
   if (inputs.size() != layout.program.inputs.size()) {
-    fail(user_error("runtime.input_count", "found " + std::to_string(inputs.size()) +
-                                               " inputs, expected " +
-                                               std::to_string(layout.program.inputs.size())));
+    wrong_count(layout.program.inputs, inputs.size());
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) check_kind(layout, i, inputs[i]);
   symbols.clear();

@@ -33,6 +33,15 @@ def nested(*_: Any) -> None:
     raise AssertionError("never called")
 
 
+class WithoutWrite:
+    language = "runes"
+
+
+class WithWrite(WithoutWrite):
+    def write(self, *_: Any) -> str:
+        return ""
+
+
 @pytest.fixture(scope="module")
 def graph() -> triptych.Graph:
     return triptych.normalize(function, [X, Y])
@@ -68,6 +77,14 @@ def test_program(program: Any, inputs: tuple[Any, ...], message: str) -> None:
             call(*inputs)
     assert not program.accepts(inputs)
     torch.testing.assert_close(program(X, Y)[0], function(X, Y))  # still in order
+
+
+def test_tensor_that_was_given_twice() -> None:
+    """It is one input of the graph, and the message says so."""
+    program = triptych.generate(triptych.normalize(lambda x, y: x + y, [X, X]))
+    with pytest.raises(errors.UserError, match=r"expected 1 \(arg0\); a tensor that stands twice"):
+        program(X, X)
+    torch.testing.assert_close(program(X)[0], X + X)
 
 
 def test_program_takes_no_keywords(program: Any) -> None:
@@ -127,6 +144,36 @@ def test_normalize_raises_what_eager_raises(
             "unknown op 'no'",
         ),
         (lambda g: triptych.generate(3), TypeError, "expected a Graph, found int"),
+        (lambda g: triptych.generate(nested), TypeError, "triptych.normalize makes one"),
+        (lambda g: triptych.generate(g, fuse="no"), TypeError, "'fuse': expected bool, found 'no'"),
+        (lambda g: triptych.generate(g, options=3), TypeError, "options: expected a mapping"),
+        (
+            lambda g: triptych.generate(g, options={"writer": "cpp"}),
+            errors.UserError,
+            r"'writer' is no option but an argument: generate\(graph, writer=",
+        ),
+        (lambda g: triptych.normalize(nested, [X], keep=3), TypeError, "keep: expected ops"),
+        (
+            lambda g: triptych.normalize(nested, [X], decompositions=3),
+            TypeError,
+            "decompositions: expected a mapping",
+        ),
+        (
+            lambda g: triptych.normalize(lambda x: x.tolist(), [X]),
+            errors.UnsupportedError,
+            "needs the data of a tensor",
+        ),
+        (lambda g: triptych.explain(nested, fulgraph=True), ValueError, "did you mean 'fullgraph'"),
+        (lambda g: triptych.explain(nested, dynamic=1), TypeError, "dynamic: expected True, False"),
+        (lambda g: triptych.compile(nested, dynamic="yes"), TypeError, "found 'yes'"),
+        (lambda g: triptych.compile(fullgraph="yes"), TypeError, "fullgraph: expected True or"),
+        (lambda g: triptych.compile(nested, disable="yes"), TypeError, "disable: expected True"),
+        (lambda g: triptych.compile(nested, options=3), TypeError, "options: expected a mapping"),
+        (
+            lambda g: triptych.compile(nested, options={"max_variants": 0}),
+            ValueError,
+            "'max_variants': expected at least 1, found 0",
+        ),
         (
             lambda g: triptych.generate(triptych.Graph.parse(CAPTURED)),
             errors.UserError,
@@ -151,7 +198,30 @@ def test_normalize_raises_what_eager_raises(
             TypeError,
             "names no language",
         ),
+        (
+            lambda g: triptych.register_device(
+                "chip", traits=3, writer=WithoutWrite(), toolchain=nested
+            ),
+            TypeError,
+            "has no method 'write'",
+        ),
+        (
+            lambda g: triptych.register_device(
+                "chip", traits=3, writer=WithWrite(), toolchain=nested
+            ),
+            TypeError,
+            "expected traits",
+        ),
+        (
+            lambda g: triptych.register_device(
+                "chip", traits=nested, writer=WithWrite(), toolchain=nested, launcher=3
+            ),
+            TypeError,
+            "expected a launcher to call",
+        ),
+        # None of the failed attempts has left anything behind.
         (lambda g: triptych.unregister_device("chip"), ValueError, "unknown device"),
+        (lambda g: triptych.generate(g, device="chip"), ValueError, "unknown device"),
         (lambda g: triptych.unregister_pass("none"), ValueError, "unknown pass"),
         (lambda g: triptych.unregister_lowering("none"), ValueError, "unknown op"),
     ],

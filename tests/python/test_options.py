@@ -44,6 +44,16 @@ def test_configure_stays_in_its_thread() -> None:
     assert seen == [TABLE["max_variants"].default]
 
 
+def test_misspelt_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("triptych.options._seen_variables", set())
+    monkeypatch.setenv("TRIPTYCH_FUSEE", "1")
+    monkeypatch.setenv("TRIPTYCH_MINE", "1")
+    with pytest.warns(UserWarning, match="TRIPTYCH_FUSEE is not known: .* TRIPTYCH_FUSE?") as found:
+        resolve()
+        resolve()
+    assert len(found) == 1
+
+
 @pytest.mark.parametrize(("text", "value"), [("1", True), ("0", False), ("true", True)])
 def test_boolean_variable(monkeypatch: pytest.MonkeyPatch, text: str, value: bool) -> None:
     monkeypatch.setenv("TRIPTYCH_FUSE", text)
