@@ -189,6 +189,8 @@ void add_torch(Rules& rules) {
                  "_log_api_usage_once",
                  "get_default_dtype",
                  "_is_torch_function_enabled",
+                 "_is_torch_function_mode_enabled",
+                 "_are_functorch_transforms_active",
                  "_is_torch_function_all_disabled",
                  "_len_torch_function_stack",
                  "_len_torch_dispatch_stack",
@@ -197,6 +199,8 @@ void add_torch(Rules& rules) {
                  "_get_mem_efficient_sdp_enabled",
                  "_get_cudnn_sdp_enabled",
                  "_get_overrideable_sdp_enabled",
+                 "_get_privateuse1_backend_name",
+                 "_is_inference_mode_enabled",
                  "_is_any_autocast_enabled",
                  "_is_autocast_available",
                  "_is_flash_attention_available",
@@ -247,7 +251,11 @@ CFunction c_function_of(PyObject* callable) {
   c.key = definition(callable);
   if (Py_TYPE(callable) == &PyCFunction_Type) {
     PyObject* self = PyCFunction_GET_SELF(callable);
-    if (self != nullptr && !PyModule_Check(self)) c.self = self;
+    // A function made by pybind11 is bound to a record of itself.
+    const bool is_record =
+        self != nullptr &&
+        std::string_view(Py_TYPE(self)->tp_name).find("pybind11_detail_") != std::string_view::npos;
+    if (self != nullptr && !PyModule_Check(self) && !is_record) c.self = self;
   } else if (Py_TYPE(callable) == &_PyMethodWrapper_Type) {
     const auto* wrapper = reinterpret_cast<MethodWrapper*>(callable);
     c.key = wrapper->descriptor;
@@ -330,6 +338,8 @@ std::unordered_map<PyObject*, FunctionRule> make_function_rules() {
       {"torch.cuda", "device_count", {Kind::kNative}},
       {"torch.cuda", "is_current_stream_capturing", {Kind::kConstant, false, Py_False}},
       {"torch.xpu", "is_current_stream_capturing", {Kind::kConstant, false, Py_False}},
+      {"torch.autograd", "grad", {Kind::kBreak, false, nullptr, ""}},
+      {"torch.autograd", "backward", {Kind::kBreak, false, nullptr, ""}},
       {"torch", "manual_seed", {Kind::kBreak, false, nullptr, "seed outside"}},
       {"torch", "seed", {Kind::kBreak, false, nullptr, "seed outside"}},
       {"torch", "set_rng_state", {Kind::kBreak, false, nullptr, ""}},

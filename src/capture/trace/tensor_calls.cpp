@@ -83,6 +83,23 @@ struct OperatorTable {
 
 bool is_inplace(int operation) { return operation >= NB_INPLACE_ADD; }
 
+// The exception that is set says that a kernel reached for memory which a fake has not.
+bool wants_data() {
+  if (!PyErr_ExceptionMatches(PyExc_RuntimeError)) return false;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  const Owned text = Owned::steal(value == nullptr ? nullptr : PyObject_Str(value));
+  const char* words = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+  const std::string_view message = words == nullptr ? "" : words;
+  bool found = false;
+  for (const char* part : {"a tensor has no data while its program is traced",
+                           "its data is not allocated yet", "unallocated storage"})
+    found = found || message.find(part) != std::string_view::npos;
+  PyErr_Restore(type, value, traceback);
+  return found;
+}
+
 }  // namespace
 
 bool Tracer::to_argument(PyObject* value, NodeArgument& argument) {
@@ -134,6 +151,9 @@ bool Tracer::to_argument(PyObject* value, NodeArgument& argument) {
 
 Owned Tracer::call_torch(CapturedNode::Kind node_kind, PyObject* callable, PyObject* target,
                          const Arguments& arguments) {
+  if (node_kind == CapturedNode::Kind::kMethod &&
+      PyUnicode_CompareWithASCIIString(target, "backward") == 0)
+    return stop("break.backward", "gradients are computed inside of the function");
   CapturedNode node;
   node.kind = node_kind;
   node.target = Owned::copy(target);
@@ -150,7 +170,7 @@ Owned Tracer::call_torch(CapturedNode::Kind node_kind, PyObject* callable, PyObj
   Owned value = call_natively(callable, {values.data(), arguments.count, arguments.names});
   if (!value) {
     ops_seen_ = tensors_.ops();  // what ran before an error has changed nothing that is seen
-    return {};
+    return wants_data() ? stop("break.data", "the data of a tensor is read") : Owned();
   }
   const bool has_result = contains_tensor(known_.tensor, value.get());
   if (!has_result && value.get() != Py_None) {
@@ -231,6 +251,13 @@ Owned Tracer::binary(int operation, PyObject* left, PyObject* right) {
 
 bool Tracer::load_tensor_attribute(PyObject* owner, PyObject* name, bool method, Owned& value,
                                    Owned& self) {
+  const auto is = [&](const char* text) {
+    return PyUnicode_CompareWithASCIIString(name, text) == 0;
+  };
+  if (is("numpy") || is("__array__") || is("__dlpack__") || is("data_ptr")) {
+    stop("break.data", "the data of a tensor is read");
+    return false;
+  }
   PyObject* descriptor = _PyType_Lookup(known_.tensor, name);
   if (descriptor == nullptr) {
     PyObject* real = real_of(owner);
@@ -249,6 +276,7 @@ bool Tracer::load_tensor_attribute(PyObject* owner, PyObject* name, bool method,
     return false;
   }
   if (Py_TYPE(descriptor)->tp_flags & Py_TPFLAGS_METHOD_DESCRIPTOR) {
+    if (Py_TYPE(descriptor) == &PyFunction_Type) class_attribute(known_.tensor, name);
     value = method ? Owned::copy(descriptor)
                    : Owned::steal(Py_TYPE(descriptor)
                                       ->tp_descr_get(descriptor, owner,
@@ -256,9 +284,6 @@ bool Tracer::load_tensor_attribute(PyObject* owner, PyObject* name, bool method,
     if (method) self = Owned::copy(owner);
     return static_cast<bool>(value);
   }
-  const auto is = [&](const char* text) {
-    return PyUnicode_CompareWithASCIIString(name, text) == 0;
-  };
   PyObject* real = real_of(owner);
   if (is("__class__") && real != nullptr) {
     value = Owned::copy(reinterpret_cast<PyObject*>(Py_TYPE(real)));

@@ -30,7 +30,7 @@ RECIPES = [
 ]
 EFFECTS = [
     *("set_attribute", "delete_attribute", "set_item", "delete_item", "clear"),
-    *("set_list", "set_set", "set_cell", "set_grad"),
+    *("set_list", "set_set", "set_cell", "set_grad", "call"),
 ]
 
 
@@ -176,6 +176,8 @@ def apply(kind: str, target: Any, key: Any, value: Any, items: list[Any]) -> Non
         target.update(items)
     elif kind == "set_cell":
         target.cell_contents = value
+    elif kind == "call":
+        target(*items)
     else:
         raise AssertionError(kind)
 
