@@ -8,6 +8,7 @@
 
 namespace triptych::bindings {
 
+void bind_capture(nanobind::module_& module);
 void bind_codegen(nanobind::module_& module);
 void bind_errors(nanobind::module_& module);
 void bind_ir(nanobind::module_& module);

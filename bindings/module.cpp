@@ -11,6 +11,7 @@ NB_MODULE(_C, module) {
   bind_toolchains(module);
   bind_writers(module);
   bind_normalize(module);
+  bind_capture(module);
   bind_codegen(module);
   bind_pipeline(module);
   bind_rules(module);

@@ -3,6 +3,7 @@
     compiled = triptych.compile(model)             # or torch.compile(model, backend="triptych")
     graph = triptych.normalize(function, inputs)   # stage 2 alone: a core ATen graph
     program = triptych.generate(graph)             # stage 3 alone: kernels and a program
+    triptych.capture(function)(*inputs)            # stage 1 alone: graphs, guards, breaks
     triptych.explain(model)(*inputs)               # what became of a call, and why
 
 Everything but `torch` itself is imported when first used.
@@ -18,6 +19,7 @@ versions.check()
 # the module in the function's place. All are light; torch._dynamo and llvmlite load when used.
 from . import errors, graph_copies  # noqa: E402, F401
 from ._C import Graph  # noqa: E402
+from .capture import capture, disable, graph_break, is_compiling  # noqa: E402
 from .captured import from_fx  # noqa: E402
 from .compile import compile, list_backends, list_modes, reset  # noqa: E402
 from .devices import list_devices, register_device, unregister_device  # noqa: E402
@@ -38,13 +40,17 @@ __version__ = versions.VERSION
 __all__ = [
     "Graph",
     "__version__",
+    "capture",
     "compile",
     "configure",
     "counters",
+    "disable",
     "errors",
     "explain",
     "from_fx",
     "generate",
+    "graph_break",
+    "is_compiling",
     "list_backends",
     "list_devices",
     "list_modes",

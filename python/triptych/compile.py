@@ -1,7 +1,7 @@
 """`triptych.compile`: the public entry.
 
-Who captures the program stands behind one function, `capture`: PyTorch's Dynamo hands the graph
-over today.
+Who captures the program stands behind one function, `capture`: PyTorch's Dynamo, or with the option
+`capture="triptych"` our own stage 1.
 """
 
 from __future__ import annotations
@@ -51,10 +51,14 @@ def compile(
         return decorate
     if not callable(model):
         raise TypeError(f"triptych.compile: expected a function or module, found {model!r}")
-    chosen = choose_backend(backend, mode, options)
+    given = dict(options or {})
+    capturing = {name: given.pop(name) for name in ("capture", "max_entries") if name in given}
+    chosen = choose_backend(backend, mode, given or None)
     if not disable:
         devices.prepare()
-    return model if disable else capture(model, chosen, fullgraph=fullgraph, dynamic=dynamic)
+    if disable:
+        return model
+    return capture(model, chosen, fullgraph=fullgraph, dynamic=dynamic, given=capturing)
 
 
 def check_flags(*, dynamic: object = None, **flags: object) -> None:
@@ -117,8 +121,20 @@ def capture(
     *,
     fullgraph: bool,
     dynamic: bool | None,
+    given: Mapping[str, Any] | None = None,
 ) -> Any:
-    """A callable that captures `model` when called and hands its graphs to `backend`."""
+    """A callable that captures `model` when called and hands its graphs to `backend`. Of the given
+    options it looks at `capture`, `max_entries` and `strict`."""
+    chosen = option_table.resolve(given)
+    if chosen.capture == "triptych":
+        from .capture import regions
+
+        if not (reason := regions.unavailable()):
+            settings = regions.Settings(
+                backend, fullgraph, dynamic, chosen.max_entries, chosen.strict
+            )
+            return regions.compile_callable(model, settings)
+        reports.warn_once("capture", f"PyTorch's Dynamo captures in this process: {reason}")
     import torch
 
     return torch.compile(model, backend=backend, fullgraph=fullgraph, dynamic=dynamic)
@@ -144,6 +160,10 @@ def reset() -> None:
         import torch._dynamo
 
         torch._dynamo.reset()
+    if "triptych.capture.regions" in sys.modules:
+        from .capture import regions
+
+        regions.reset()
     if "triptych.stages" in sys.modules:
         from . import stages
 

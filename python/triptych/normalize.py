@@ -260,6 +260,8 @@ def _hint(value: torch.SymInt) -> int:
 
 def _symbols(node: Any) -> list[tuple[int, str]]:
     """The dimensions of a placeholder that its graph holds as symbols."""
+    if node is not None and (named := node.meta.get("triptych_symbols")):
+        return list(named)
     value = node.meta.get("example_value") if node is not None else None
     if isinstance(value, torch.SymInt):
         return [(0, _identifier(str(value)))] if varies(value) else []

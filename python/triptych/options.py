@@ -86,6 +86,14 @@ TABLE: Mapping[str, Option] = MappingProxyType(
                 False,
                 least=1,
             ),
+            Option(
+                "capture",
+                "dynamo",
+                "who captures for triptych.compile: PyTorch's Dynamo, or Triptych itself",
+                False,
+                ("dynamo", "triptych"),
+            ),
+            Option("max_entries", 8, "captures kept per function before calls run eagerly", False),
             Option("dump", "", "folder that receives every stage of every graph as text", False),
             Option(
                 "override", "", "folder of edited dump files, taken in place of a stage's", True

@@ -59,6 +59,7 @@ _lock = threading.Lock()
 _counters: collections.Counter[str] = collections.Counter()
 _warned: set[str] = set()
 _listeners: list[list[GraphRecord]] = []
+_capture_listeners: list[list[tuple[str, Any]]] = []
 
 
 def counters() -> dict[str, int]:
@@ -118,3 +119,23 @@ def recording() -> Iterator[list[GraphRecord]]:
     finally:
         with _lock:
             _listeners[:] = [kept for kept in _listeners if kept is not records]
+
+
+def note_capture(kind: str, what: Any) -> None:
+    """A graph break, an eager call or a recompile of the capture."""
+    with _lock:
+        for listener in _capture_listeners:
+            listener.append((kind, what))
+
+
+@contextlib.contextmanager
+def capture_notes() -> Iterator[list[tuple[str, Any]]]:
+    """Collects what `note_capture` is told inside the `with` block."""
+    notes: list[tuple[str, Any]] = []
+    with _lock:
+        _capture_listeners.append(notes)
+    try:
+        yield notes
+    finally:
+        with _lock:
+            _capture_listeners[:] = [kept for kept in _capture_listeners if kept is not notes]

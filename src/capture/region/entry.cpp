@@ -59,7 +59,13 @@ Result<std::shared_ptr<Entry>> Entry::make(CaptureResult captured) {
                GuardProgram::compile(std::move(sources), std::move(captured.guards), exports));
   entry->captured_ = std::move(captured);
   entry->shape_ = entry->shape_of_result();
+  entry->has_nodes_ = !entry->captured_.nodes.empty();
   return entry;
+}
+
+void Entry::drop_nodes() {
+  captured_.nodes.clear();
+  for (GraphInput& input : captured_.inputs) input.example = Owned();
 }
 
 Entry::Shape Entry::shape_of_result() const {

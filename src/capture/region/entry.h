@@ -44,7 +44,9 @@ class Entry {
 
   const GuardProgram& guards() const { return *guards_; }
   const CaptureResult& captured() const { return captured_; }  // without sources and guards
-  bool has_nodes() const { return !captured_.nodes.empty(); }
+  bool has_nodes() const { return has_nodes_; }
+  // Lets go of the nodes and of the fakes, once the graph is compiled.
+  void drop_nodes();
   bool has_break() const { return captured_.stop.has_value(); }
   int traverse(visitproc visit, void* arg) const;
 
@@ -68,6 +70,7 @@ class Entry {
   Owned graph_;
   std::vector<std::uint32_t> source_of_recipe_;  // the place among the values; kNone: no source
   Shape shape_ = Shape::kRecipes;
+  bool has_nodes_ = false;
 };
 
 }  // namespace triptych::capture

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "capture/region/module_call.h"
 #include "capture/region/region.h"
 
 namespace triptych::capture {
@@ -79,6 +80,7 @@ Result<std::shared_ptr<Entry>> EntryTable::capture(GuardContext& context, FrameS
   CapturingScope scope;
   TRIPTYCH_TRY(CaptureResult captured, host.capture(request));
   if (captured.stop && options.fullgraph) return break_error(*captured.stop);
+  if (options.is_module) guard_module_call(captured);
   TRIPTYCH_TRY(std::shared_ptr<Entry> entry, Entry::make(std::move(captured)));
   std::vector<PyObject*> values;
   if (!entry->check(context, values)) {
@@ -91,6 +93,7 @@ Result<std::shared_ptr<Entry>> EntryTable::capture(GuardContext& context, FrameS
   TRIPTYCH_TRY(Owned graph,
                host.compile(entry->captured(), entry->guards(), entry->inputs(values)));
   entry->set_graph(std::move(graph));
+  entry->drop_nodes();
   return entry;
 }
 
@@ -104,6 +107,8 @@ std::shared_ptr<const Entry> EntryTable::fail(const Error& error, const RegionOp
     host.raise(error);
     return nullptr;
   }
+  // Another thread's capture says nothing about this code.
+  if (error.code == "capture.scope") return nullptr;
   if (++failures_ >= kMostFailures) full_ = true;
   host.runs_eagerly(error);
   return nullptr;

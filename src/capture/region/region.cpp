@@ -1,8 +1,8 @@
 #include "capture/region/region.h"
 
 #include "capture/guards/state_word.h"
-#include "capture/interpreter/evaluator.h"
 #include "capture/region/argument_binding.h"
+#include "capture/region/module_call.h"
 
 namespace triptych::capture {
 namespace {
@@ -82,6 +82,10 @@ PyObject* Region::call_bound(PyObject* const* arguments, Py_ssize_t positional,
   context.state = read_state();
   std::shared_ptr<const Entry> entry = entries_.find(context, buffers->values);
   if (entry == nullptr) {
+    if (options_.is_module && hooked_call_ && !calls_forward_only(self_.get())) {
+      return PyObject_Vectorcall(hooked_call_.get(), arguments + 1,
+                                 static_cast<std::size_t>(positional - 1), keyword_names);
+    }
     entry =
         entries_.add(context, start_of(function_.get(), slots), options_, *host_, buffers->values);
     if (entry == nullptr) {
@@ -93,23 +97,34 @@ PyObject* Region::call_bound(PyObject* const* arguments, Py_ssize_t positional,
 }
 
 PyObject* Region::finish(RegionEnd end) {
-  if (end.frame) end.result = enter_frame(std::move(*end.frame));
+  if (end.frame) {
+    end.result = run_from_break(std::move(*end.frame), segments_, options_, *host_);
+  }
   return end.result.release();
 }
 
 PyObject* Region::call_eagerly(PyObject* const* arguments, Py_ssize_t positional,
                                PyObject* keyword_names) {
   ++eager_calls_;
+  if (options_.is_module) {
+    return PyObject_Vectorcall(self_.get(), arguments + 1, static_cast<std::size_t>(positional - 1),
+                               keyword_names);
+  }
   return PyObject_Vectorcall(function_.get(), arguments, static_cast<std::size_t>(positional),
                              keyword_names);
 }
 
-void Region::reset() { entries_.reset(); }
+void Region::reset() {
+  entries_.reset();
+  segments_.clear();
+}
 
 int Region::traverse(visitproc visit, void* arg) const {
   Py_VISIT(function_.get());
   Py_VISIT(self_.get());
+  Py_VISIT(hooked_call_.get());
   if (const int result = host_->traverse(visit, arg); result != 0) return result;
+  if (const int result = segments_.traverse(visit, arg); result != 0) return result;
   return entries_.traverse(visit, arg);
 }
 

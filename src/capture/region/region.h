@@ -16,6 +16,7 @@
 #include "capture/region/entry.h"
 #include "capture/region/entry_table.h"
 #include "capture/region/region_host.h"
+#include "capture/region/segments.h"
 
 namespace triptych::capture {
 
@@ -24,6 +25,9 @@ struct RegionOptions {
   bool strict = false;          // bugs of the compiler are raised
   bool fullgraph = false;       // what cannot be captured as one graph is raised
   std::optional<bool> dynamic;  // sizes are symbols: at once, never, or when they changed
+  // The function is the `forward` of `self`, an nn.Module: entries also guard that calling the
+  // module would do nothing else.
+  bool is_module = false;
 };
 
 class Region {
@@ -31,11 +35,15 @@ class Region {
   // `self` goes before the arguments of each call; null: none.
   Region(Owned function, Owned self, RegionOptions options, std::unique_ptr<RegionHost> host);
 
+  // Called in place of a module that has hooks; without one the module itself is.
+  void set_hooked_call(Owned callable) { hooked_call_ = std::move(callable); }
+
   PyObject* call(PyObject* const* arguments, Py_ssize_t positional, PyObject* keyword_names);
 
   PyObject* function() const { return function_.get(); }
   PyObject* self() const { return self_.get(); }
   const EntryTable& entries() const { return entries_; }
+  const SegmentTable& segments() const { return segments_; }
   std::uint64_t eager_calls() const { return eager_calls_; }
   void reset();
   int traverse(visitproc visit, void* arg) const;
@@ -48,9 +56,11 @@ class Region {
 
   Owned function_;
   Owned self_;
+  Owned hooked_call_;
   std::unique_ptr<RegionHost> host_;
   RegionOptions options_;
   EntryTable entries_;
+  SegmentTable segments_;
   std::uint64_t eager_calls_ = 0;
 };
 

@@ -1,0 +1,74 @@
+// Stage 1: regions, which capture the functions that they stand for.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.h"
+#include "capture/interpreter/self_test.h"
+#include "capture/region/region.h"
+#include "capture_host.h"
+
+namespace nb = nanobind;
+
+namespace triptych::bindings {
+namespace {
+
+nb::object make_region(nb::handle function, nb::handle self, nb::object host,
+                       std::size_t max_entries, bool strict, bool fullgraph,
+                       std::optional<bool> dynamic, nb::object hooked_call) {
+  if (!PyFunction_Check(function.ptr())) throw nb::type_error("a region needs a Python function");
+  const bool is_module = !hooked_call.is_none();
+  capture::RegionOptions options{max_entries, strict, fullgraph, dynamic, is_module};
+  auto region = std::make_unique<capture::Region>(
+      capture::Owned::copy(function.ptr()),
+      self.is_none() ? capture::Owned() : capture::Owned::copy(self.ptr()), options,
+      std::make_unique<PythonHost>(std::move(host)));
+  if (is_module) region->set_hooked_call(capture::Owned::copy(hooked_call.ptr()));
+  PyObject* object = capture::make_region_object(std::move(region));
+  if (object == nullptr) throw nb::python_error();
+  return nb::steal(object);
+}
+
+capture::Region& region(nb::handle object) {
+  capture::Region* region = capture::region_of(object.ptr());
+  if (region == nullptr) throw nb::type_error("expected a triptych._C.Region");
+  return *region;
+}
+
+nb::list region_entries(nb::handle object) {
+  nb::list entries;
+  for (const auto& entry : region(object).entries().entries()) {
+    nb::dict described;
+    described["hits"] = entry->hits;
+    described["guards"] = entry->guards().texts();
+    described["has_graph"] = entry->has_nodes();
+    described["breaks"] = entry->has_break();
+    entries.append(described);
+  }
+  return entries;
+}
+
+}  // namespace
+
+void bind_capture(nb::module_& module) {
+  module.def(
+      "capture_self_test", [] { unwrap(capture::self_test()); },
+      "Raises UnsupportedError where CPython's frames are not as the interpreter expects them.");
+  module.def(
+      "make_region", &make_region, nb::arg("function"), nb::arg("self").none(), nb::arg("host"),
+      nb::kw_only(), nb::arg("max_entries"), nb::arg("strict"), nb::arg("fullgraph"),
+      nb::arg("dynamic").none(), nb::arg("hooked_call").none() = nb::none(),
+      "A callable that captures the function when called; `host` is a "
+      "triptych.capture.host.Host. With `hooked_call` the function is the forward of `self`, "
+      "an nn.Module; while that has hooks, `hooked_call` is called instead.");
+  module.def("region_entries", &region_entries, "What a region has captured, in order of use.");
+  module.def("reset_region", [](nb::handle object) { region(object).reset(); });
+  module.def("region_function",
+             [](nb::handle object) { return nb::borrow(region(object).function()); });
+  module.def("is_region",
+             [](nb::handle object) { return capture::region_of(object.ptr()) != nullptr; });
+  module.attr("Region") = nb::borrow(reinterpret_cast<PyObject*>(capture::region_type()));
+}
+
+}  // namespace triptych::bindings

@@ -1,0 +1,71 @@
+"""A captured graph as an `fx.GraphModule`, built node by node."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+import torch.fx._lazy_graph_module as lazy
+from torch.fx import GraphModule, Node
+
+# What an example that stage 2's fakes cannot show is left out of: the node's own metadata.
+EXAMPLE = "example_value"
+SYMBOLS = "triptych_symbols"  # of an input: [(dimension, name)], dimension 0 for an integer
+SOURCE = "triptych_source"  # of an input: "L['self'].layers[0].weight"
+
+
+class GraphBuilder:
+    """`_C` calls `input`, `node` and `output` in the order of the program."""
+
+    def __init__(self) -> None:
+        self.graph = torch.fx.Graph()
+        self.nodes = 0
+
+    def input(
+        self, name: str, source: str, example: Any, symbols: Sequence[tuple[int, str]]
+    ) -> Node:
+        node = self.graph.placeholder(name)
+        node.meta[SOURCE] = source
+        if symbols:
+            node.meta[SYMBOLS] = [(max(dimension, 0), name) for dimension, name in symbols]
+        return node
+
+    def node(
+        self,
+        is_method: bool,
+        target: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        file: str,
+        line: int,
+        module_path: str,
+        example: Any,
+    ) -> Node:
+        kind = "call_method" if is_method else "call_function"
+        node = self.graph.create_node(kind, public_target(target), args, kwargs)
+        self.nodes += 1
+        if file:
+            node.meta["stack_trace"] = f'File "{file}", line {line}, in forward'
+        if module_path:
+            node.meta["nn_module_stack"] = {module_path: (module_path, torch.nn.Module)}
+        return node
+
+    def output(self, values: list[Any]) -> None:
+        self.graph.output(tuple(values))
+
+    def graph_module(self) -> GraphModule:
+        with lazy._use_lazy_graph_module(True):
+            module: GraphModule = lazy._make_graph_module(torch.nn.Module(), self.graph)
+        return module
+
+
+def public_target(target: Any) -> Any:
+    """The function by which others know a C function that torch has under two names."""
+    return _renamed().get(target, target) if callable(target) else target
+
+
+@functools.cache
+def _renamed() -> dict[Callable[..., Any], Callable[..., Any]]:
+    return {}

@@ -1,0 +1,60 @@
+"""What a region asks for while it captures: a graph builder, the backend, and to be told on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import logs, reports
+from ..reports import Fallback
+
+
+class Host:
+    """Of one region. `_C` calls its methods."""
+
+    def __init__(self, backend: Callable[..., Any], name: str):
+        self.backend = backend
+        self.name = name
+
+    def builder(self) -> Any:
+        from .graph import GraphBuilder
+
+        return GraphBuilder()
+
+    def compile(self, builder: Any, inputs: Sequence[Any]) -> Callable[..., Any]:
+        gm = builder.graph_module()
+        reports.count("captures")
+        logs.log("graph", lambda: _graph_text(gm))
+        return self.backend(gm, list(inputs))
+
+    def recompiles(self, reasons: Sequence[tuple[str, str]]) -> None:
+        reports.count("recompiles")
+        texts = [f"{text} (read at {location})" if location else text for text, location in reasons]
+        reports.note_capture("recompiles", f"{self.name}: {texts[0]}")
+        logs.log("recompiles", lambda: "\n  ".join([f"recompiling {self.name}", *texts]))
+
+    def breaks(self, code: str, message: str, location: str, hint: str) -> None:
+        fallback = Fallback("capture", code, message, location, hint)
+        reports.count(f"fallback.{code}")
+        reports.note_capture("breaks", fallback)
+        logs.log("breaks", lambda: f"in {self.name}: {fallback}")
+
+    def runs_eagerly(
+        self, is_bug: bool, code: str, message: str, location: str, hint: str
+    ) -> None:
+        fallback = Fallback("capture", code, message, location, hint)
+        reports.count(f"fallback.{code}")
+        reports.note_capture("breaks", fallback)
+        logs.log("breaks", lambda: f"{self.name} runs eagerly: {fallback}")
+        if is_bug:
+            reports.warn_once(
+                f"{self.name} {code}", f"a bug of the compiler; {self.name} runs eagerly: {message}"
+            )
+        elif code == "capture.too_many_entries":
+            reports.warn_once(f"{self.name} {code}", f"{self.name} runs eagerly from now on: {message}")
+
+
+def _graph_text(gm: Any) -> str:
+    from ..captured import captured_text
+
+    return captured_text(gm)
