@@ -63,6 +63,9 @@ void bind_capture(nb::module_& module) {
       "triptych.capture.host.Host. With `hooked_call` the function is the forward of `self`, "
       "an nn.Module; while that has hooks, `hooked_call` is called instead.");
   module.def("region_entries", &region_entries, "What a region has captured, in order of use.");
+  module.def(
+      "graph_break", [] {},
+      "Ends the graph here: what comes before and after is compiled apart. Does nothing else.");
   module.def("reset_region", [](nb::handle object) { region(object).reset(); });
   module.def("region_function",
              [](nb::handle object) { return nb::borrow(region(object).function()); });

@@ -34,6 +34,27 @@ Error error_of(nb::python_error& raised) {
   return error;
 }
 
+// While we capture and compile, Dynamo does not: its own frame hook may be at work around us.
+class DynamoPaused {
+ public:
+  DynamoPaused() : set_(setter()), before_(set_(nb::none())) {}
+  ~DynamoPaused() {
+    try {
+      set_(before_);
+    } catch (nb::python_error& error) {
+      error.discard_as_unraisable("triptych: Dynamo's callback");
+    }
+  }
+  DynamoPaused(const DynamoPaused&) = delete;
+  DynamoPaused& operator=(const DynamoPaused&) = delete;
+
+ private:
+  static nb::object setter() {
+    return nb::module_::import_("torch._C._dynamo.eval_frame").attr("set_eval_frame");
+  }
+  nb::object set_, before_;
+};
+
 // Runs a report; what it raises is nobody's.
 template <class Report>
 void ignoring_errors(const char* what, Report report) {
@@ -48,6 +69,7 @@ void ignoring_errors(const char* what, Report report) {
 
 Result<capture::CaptureResult> PythonHost::capture(const capture::CaptureRequest& request) {
   try {
+    const DynamoPaused paused;
     return capture::capture(request);
   } catch (nb::python_error& error) {
     return error_of(error);
@@ -60,6 +82,7 @@ Result<capture::Owned> PythonHost::compile(const capture::CaptureResult& capture
                                            const capture::GuardProgram& guards,
                                            std::span<PyObject* const> inputs) {
   try {
+    const DynamoPaused paused;
     nb::object builder = host_.attr("builder")();
     emit_graph(captured, guards, builder);
     nb::list given;

@@ -39,9 +39,7 @@ class Host:
         reports.note_capture("breaks", fallback)
         logs.log("breaks", lambda: f"in {self.name}: {fallback}")
 
-    def runs_eagerly(
-        self, is_bug: bool, code: str, message: str, location: str, hint: str
-    ) -> None:
+    def runs_eagerly(self, is_bug: bool, code: str, message: str, location: str, hint: str) -> None:
         fallback = Fallback("capture", code, message, location, hint)
         reports.count(f"fallback.{code}")
         reports.note_capture("breaks", fallback)
@@ -51,7 +49,9 @@ class Host:
                 f"{self.name} {code}", f"a bug of the compiler; {self.name} runs eagerly: {message}"
             )
         elif code == "capture.too_many_entries":
-            reports.warn_once(f"{self.name} {code}", f"{self.name} runs eagerly from now on: {message}")
+            reports.warn_once(
+                f"{self.name} {code}", f"{self.name} runs eagerly from now on: {message}"
+            )
 
 
 def _graph_text(gm: Any) -> str:

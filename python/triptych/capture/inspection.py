@@ -29,7 +29,9 @@ class Captured:
         """In our text form: they print, and parse again."""
         from ..captured import from_fx
 
-        return [from_fx(gm, inputs) for gm, inputs in zip(self.graph_modules, self.inputs)]
+        return [
+            from_fx(gm, inputs) for gm, inputs in zip(self.graph_modules, self.inputs, strict=True)
+        ]
 
     def __str__(self) -> str:
         from ..captured import captured_text
@@ -42,7 +44,9 @@ class Captured:
         return "\n".join(lines)
 
 
-def capture(function: Callable[..., Any], *, dynamic: bool | None = None) -> Callable[..., Captured]:
+def capture(
+    function: Callable[..., Any], *, dynamic: bool | None = None
+) -> Callable[..., Captured]:
     """`capture(fn)(*args)` runs `fn` once, through its captured graphs, and returns those."""
     if not callable(function):
         raise TypeError(f"triptych.capture: expected a function or module, found {function!r}")

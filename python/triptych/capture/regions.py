@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import operator
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -87,7 +88,8 @@ def compiled_module(module: Any, settings: Settings) -> Any:
         "__module__": kind.__module__,
         "__qualname__": kind.__qualname__,
         "__doc__": kind.__doc__,
-        "__reduce_ex__": lambda self, protocol: module.__reduce_ex__(protocol),
+        # The original, and nothing of ours that unpickling would need.
+        "__reduce_ex__": lambda self, protocol: (operator.getitem, ([module], 0)),
         "__deepcopy__": lambda self, memo: compiled_module(copy.deepcopy(module, memo), settings),
         "_orig_mod": property(lambda self: module),
         "_torchdynamo_orig_callable": property(lambda self: module),

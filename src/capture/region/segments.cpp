@@ -35,10 +35,22 @@ bool holds_tensor(PyObject* object, int depth = 1) {
   return false;
 }
 
-// Torch's own code runs as it is, but for the forwards of its modules.
+const std::string& standard_library() {
+  static const std::string folder = [] {
+    const Owned module = Owned::steal(PyImport_ImportModule("os"));
+    const Owned file = Owned::steal(module ? PyModule_GetFilenameObject(module.get()) : nullptr);
+    std::string path = file ? utf8(file.borrow()) : std::string();
+    PyErr_Clear();
+    return path.substr(0, path.rfind('/') + 1);
+  }();
+  return folder;
+}
+
+// The code of Python's and torch's own runs as it is, but for the forwards of torch's modules.
 bool is_library_code(const PyCodeObject* code) {
   const std::string file = utf8(code->co_filename);
   const auto has = [&](const char* part) { return file.find(part) != std::string::npos; };
+  if (file.starts_with(standard_library()) && !has("-packages/")) return true;
   if (has("/torch/nn/modules/")) return has("/torch/nn/modules/module.py");
   return has("/torch/") || has("/triptych/") || has("<frozen") || has("<eval_with_key>");
 }
@@ -50,10 +62,13 @@ bool is_plain_frame(const Frame& frame) {
          !frame.owned_by_generator();
 }
 
-// A call of what `torch.compiler.disable` was given runs as it is, with all that it calls.
+// A call of what `torch.compiler.disable` was given, or of what another compiler has made, runs as
+// it is, with all that it calls.
 bool is_disabled(PyObject* callable) {
   PyObject* target = PyMethod_Check(callable) ? PyMethod_GET_FUNCTION(callable) : callable;
   if (!PyFunction_Check(target)) return false;
+  const auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(target));
+  if (utf8(code->co_filename).find("/torch/_dynamo/") != std::string::npos) return true;
   PyObject* const dict = reinterpret_cast<PyFunctionObject*>(target)->func_dict;
   return dict != nullptr && PyDict_GetItemString(dict, "_torchdynamo_disable") == Py_True;
 }

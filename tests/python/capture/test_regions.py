@@ -396,6 +396,8 @@ def test_a_break_goes_on_in_a_frame():
     unit = first_unit(function, "log")
 
     def capture(c, x, y, *rest):
+        if h.captures > 1:
+            return False
         c.equals(c.slot(1), y)
         source = c.source(c.slot(1))
         z = c.recipe("constant", object="from the region")
@@ -405,7 +407,7 @@ def test_a_break_goes_on_in_a_frame():
     h = Harness(function, capture)
     assert h.region(1, 2) == ["from the region", 2]
     assert log == ["from the region"]
-    assert h.reports == [("breaks", "break.test")]
+    assert h.reports == [("breaks", "break.test"), ("runs_eagerly", "test.unsupported")]
 
 
 def test_fullgraph_raises_at_a_break():
