@@ -19,6 +19,8 @@ class Report:
 
     graphs: list[GraphRecord] = field(default_factory=list)
     breaks: list[Fallback] = field(default_factory=list)
+    recompiles: list[str] = field(default_factory=list)
+    guards: list[list[str]] = field(default_factory=list)  # of each entry, of our own capture
     result: Any = None
 
     @property
@@ -40,6 +42,8 @@ class Report:
             f"{self.external_calls} external calls, {len(self.fallbacks)} fallbacks"
         )
         lines = [head, *(f"  {fallback}" for fallback in self.breaks)]
+        lines += [f"  recompiled: {reason}" for reason in self.recompiles]
+        lines += [f"  entry {k}: {len(guards)} guards" for k, guards in enumerate(self.guards)]
         for graph in self.graphs:
             lines += ["", *graph_lines(graph)]
         return "\n".join(lines)
@@ -98,11 +102,24 @@ def explain(function: Callable[..., Any], **arguments: Any) -> Callable[..., Rep
             return backend(gm, example_inputs)
 
         compiled = capture(function, explaining, fullgraph=fullgraph, dynamic=dynamic)
-        with reports.recording() as report.graphs:
+        with reports.recording() as report.graphs, reports.capture_notes() as notes:
             report.result = compiled(*args, **kwargs)
+        report.breaks += [note for kind, note in notes if kind == "breaks"]
+        report.recompiles = [note for kind, note in notes if kind == "recompiles"]
+        report.guards = guards_of(compiled)
         return report.show()
 
     return call
+
+
+def guards_of(compiled: Any) -> list[list[str]]:
+    """The guards of each entry, in source terms; nothing where Dynamo captured."""
+    from . import _C
+
+    region = getattr(compiled, "_triptych_region", compiled)
+    if not _C.is_region(region):
+        return []
+    return [entry["guards"] for entry in _C.region_entries(region)]
 
 
 def note_break(report: Report, gm: Any) -> None:

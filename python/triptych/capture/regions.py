@@ -83,6 +83,7 @@ def compiled_module(module: Any, settings: Settings) -> Any:
     if plain_call:
         name = forward.__qualname__
         region = make_region(forward, module, settings, name, hooked_call=whole)
+    whole._torchdynamo_orig_callable = region._torchdynamo_orig_callable = module
     body = {
         "__call__": staticmethod(region),
         "__module__": kind.__module__,

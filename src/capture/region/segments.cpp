@@ -75,8 +75,10 @@ bool is_disabled(PyObject* callable) {
 
 class SegmentRunner final : public Observer {
  public:
-  SegmentRunner(SegmentTable& segments, const RegionOptions& options, RegionHost& host)
-      : segments_(segments), options_(options), host_(host) {}
+  SegmentRunner(SegmentTable& segments, RegionOptions options, RegionHost& host)
+      : segments_(segments), options_(options), host_(host) {
+    options_.is_module = false;  // a frame's first variable is whatever it is
+  }
 
   bool enter(const Frame& frame) override {
     if (std::exchange(is_first_, false)) return true;
@@ -97,7 +99,7 @@ class SegmentRunner final : public Observer {
   bool can_start(Activation& activation) const;
 
   SegmentTable& segments_;
-  const RegionOptions& options_;
+  RegionOptions options_;
   RegionHost& host_;
   bool is_first_ = true;
   int native_depth_ = 0;  // what runs is no part of the program, or must not be captured

@@ -8,6 +8,9 @@
 namespace triptych::capture {
 namespace {
 
+// Where compiled functions, Dynamo's and ours, keep what they were made of.
+constexpr char kOriginal[] = "_torchdynamo_orig_callable";
+
 // The arguments with one more in front.
 class WithSelf {
  public:
@@ -91,6 +94,9 @@ Owned Tracer::call(PyObject* callable, const Arguments& arguments) {
   if (std::string_view(type->tp_name).starts_with("OpOverload") &&
       kind(callable) == Kind::kSingleton)
     return call_torch(CapturedNode::Kind::kFunction, callable, callable, arguments);
+  if (std::string_view(type->tp_name) == "triptych._C.Region") {
+    return call_original(callable, arguments);
+  }
   if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) {
     const Owned name = Owned::steal(PyUnicode_InternFromString("__call__"));
     PyObject* function = class_attribute(type, name.get());
@@ -101,7 +107,23 @@ Owned Tracer::call(PyObject* callable, const Arguments& arguments) {
   return stop("break.call", std::string("a call of an object of type ") + type->tp_name);
 }
 
+// What a compiled function was made of is followed in its place.
+Owned Tracer::call_original(PyObject* callable, const Arguments& arguments) {
+  const Owned name = Owned::steal(PyUnicode_InternFromString(kOriginal));
+  const Owned original = get_attribute(callable, name.get());
+  return original ? call(original.get(), arguments) : Owned();
+}
+
 Owned Tracer::call_function(PyObject* function, const Arguments& arguments) {
+  if (PyObject* const marks = reinterpret_cast<PyFunctionObject*>(function)->func_dict) {
+    if (PyDict_GetItemString(marks, "_torchdynamo_disable") == Py_True) {
+      return stop("break.disabled", "a call of " + name_of(function) +
+                                        ", which torch.compiler.disable leaves to Python");
+    }
+    if (PyDict_GetItemString(marks, kOriginal) != nullptr) {
+      return call_original(function, arguments);
+    }
+  }
   const FunctionRule rule = function_rule(known_, function);
   switch (rule.kind) {
     case FunctionRule::Kind::kInterpret:

@@ -199,6 +199,7 @@ class Tracer final : public Observer {
   bool load_nn_module_attribute(PyObject* owner, PyObject* dict, PyObject* name, Owned& value);
   bool missing_attribute(PyObject* owner, PyObject* name, Owned& value);
 
+  Owned call_original(PyObject* callable, const Arguments& arguments);
   Owned call_function(PyObject* function, const Arguments& arguments);
   Owned call_c_function(PyObject* function, const Arguments& arguments);
   Owned call_type(PyTypeObject* type, const Arguments& arguments);
