@@ -13,6 +13,8 @@ from . import devices, names, reports
 from . import options as option_table
 from .backend import MODES
 
+CAPTURING = ("capture", "max_entries")  # options that are the capture's, not the backend's
+
 
 def compile(
     model: Callable[..., Any] | None = None,
@@ -52,7 +54,7 @@ def compile(
     if not callable(model):
         raise TypeError(f"triptych.compile: expected a function or module, found {model!r}")
     given = dict(options or {})
-    capturing = {name: given.pop(name) for name in ("capture", "max_entries") if name in given}
+    capturing: dict[str, Any] = {name: given.pop(name) for name in CAPTURING if name in given}
     chosen = choose_backend(backend, mode, given or None)
     if not disable:
         devices.prepare()

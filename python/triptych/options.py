@@ -41,7 +41,7 @@ class Option:
     def check(self, value: Any) -> Any:
         if type(value) is not self.type:
             raise TypeError(f"option {self.name!r}: expected {self.type.__name__}, found {value!r}")
-        if self.least is not None and int(value) < self.least:
+        if self.least is not None and isinstance(value, int) and value < self.least:
             raise ValueError(f"option {self.name!r}: expected at least {self.least}, found {value}")
         if self.choices:
             names.check(f"value of option {self.name!r}:", value, self.choices)

@@ -7,7 +7,6 @@ from typing import Any
 
 from .. import _C
 
-
 # A C function that no tracer knows.
 graph_break = _C.graph_break
 

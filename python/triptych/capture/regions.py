@@ -47,7 +47,7 @@ def compile_callable(target: Any, settings: Settings) -> Any:
 
 
 def make_region(
-    function: types.FunctionType, own: Any, settings: Settings, name: str, **more: Any
+    function: Callable[..., Any], own: Any, settings: Settings, name: str, **more: Any
 ) -> Any:
     host = Host(settings.backend, name)
     region = _C.make_region(
@@ -96,7 +96,9 @@ def compiled_module(module: Any, settings: Settings) -> Any:
         "_torchdynamo_orig_callable": property(lambda self: module),
         "_triptych_region": staticmethod(region),
     }
-    made = object.__new__(type(kind)(kind.__name__, (kind,), body))
+    made: Any = object.__new__(
+        types.new_class(kind.__name__, (kind,), {}, lambda ns: ns.update(body))
+    )
     made.__dict__ = module.__dict__
     return made
 

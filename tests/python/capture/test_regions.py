@@ -237,61 +237,57 @@ def test_a_region_is_a_method_of_its_class():
     assert functools.update_wrapper(h.region, run).__wrapped__ is run
 
 
-def test_recipes_make_everything():
-    def inner():
-        return free  # noqa: F821
+class Plain:
+    pass
 
-    def function(x):
-        pass
 
-    Point = collections.namedtuple("Point", "a b")
+Point = collections.namedtuple("Point", "a b")
 
-    class Thing:
-        pass
 
-    def capture(c, x):
-        x = c.source(c.slot(0))
-        one, two = c.recipe("constant", object=1), c.recipe("constant", object="two")
-        none = c.recipe("constant", object=None)
-        shared = c.recipe("list", items=[one, x])
-        cell = c.recipe("cell", items=[shared])
-        kind = c.recipe("constant", object=Thing)
-        thing = c.recipe("object", object=object, items=[kind])
-        namespace = c.recipe("constant", object=globals())
-        made = c.recipe(
-            "function", object=make_closure.__code__, items=[cell, none, none, namespace]
-        )
-        partial = c.recipe("constant", object=functools.partial)
-        c.effect("set_attribute", thing, key=c.recipe("constant", object="value"), value=shared)
-        c.returns(
-            c.recipe(
-                "list",
-                items=[
-                    c.recipe("tuple", items=[one, two]),
-                    shared,
-                    c.recipe("dict", items=[two, shared, one, x]),
-                    c.recipe("set", items=[one, two]),
-                    c.recipe("frozenset", items=[one]),
-                    c.recipe("slice", items=[one, none, none]),
-                    thing,
-                    made,
-                    c.recipe("method", items=[made, one]),
-                    c.recipe("call", object=("b",), items=[partial, made, one, two]),
-                    c.recipe("call", items=[c.recipe("constant", object=Point), one, two]),
-                    x,
-                ],
-            )
-        )
-
+def function_with_a_cell():
     free = 0
 
-    def make_closure():
+    def made():
         return free
 
-    h = Harness(function, capture)
+    return made
+
+
+def write_every_recipe(c, x):
+    """A list with one object of each kind; a list is in several of them."""
+    x = c.source(c.slot(0))
+    one, two = c.recipe("constant", object=1), c.recipe("constant", object="two")
+    none = c.recipe("constant", object=None)
+    shared = c.recipe("list", items=[one, x])
+    thing = c.recipe("object", object=object, items=[c.recipe("constant", object=Plain)])
+    code = function_with_a_cell().__code__
+    namespace = c.recipe("constant", object=globals())
+    cell = c.recipe("cell", items=[shared])
+    made = c.recipe("function", object=code, items=[cell, none, none, namespace])
+    partial = c.recipe("constant", object=functools.partial)
+    c.effect("set_attribute", thing, key=c.recipe("constant", object="value"), value=shared)
+    items = [
+        c.recipe("tuple", items=[one, two]),
+        shared,
+        c.recipe("dict", items=[two, shared, one, x]),
+        c.recipe("set", items=[one, two]),
+        c.recipe("frozenset", items=[one]),
+        c.recipe("slice", items=[one, none, none]),
+        thing,
+        made,
+        c.recipe("method", items=[made, one]),
+        c.recipe("call", object=("b",), items=[partial, made, one, two]),
+        c.recipe("call", items=[c.recipe("constant", object=Point), one, two]),
+        x,
+    ]
+    c.returns(c.recipe("list", items=items))
+
+
+def test_recipes_make_everything():
+    h = Harness(lambda x: None, write_every_recipe)
     given = object()
     first, second = h.region(given), h.region(given)
-    assert first is not second
+    assert first is not second and second[1] is not first[1]
     pair, shared, mapping, a_set, frozen, a_slice, thing, made, method, partial, point, x = first
     assert pair == (1, "two")
     assert shared == [1, given]
@@ -299,13 +295,12 @@ def test_recipes_make_everything():
     assert list(mapping) == ["two", 1]
     assert mapping["two"] is shared
     assert a_set == {1, "two"} and frozen == frozenset({1}) and a_slice == slice(1, None, None)
-    assert type(thing) is Thing and thing.value is shared
+    assert type(thing) is Plain and thing.value is shared
     assert made() is shared
     assert method.__func__ is made and method.__self__ == 1
     assert (partial.func, partial.args, partial.keywords) == (made, (1,), {"b": "two"})
     assert point == Point(1, "two")
     assert x is given
-    assert second[1] is not shared
     assert h.captures == 1
 
 
