@@ -86,6 +86,7 @@ Owned Tracer::call(PyObject* callable, const Arguments& arguments) {
     return call_type(reinterpret_cast<PyTypeObject*>(callable), arguments);
   if (type == known_.partial) return call_partial(callable, arguments);
   if (type == known_.lru_cache) return call_lru_cache(callable, arguments);
+  if (PyWeakref_CheckRefExact(callable)) return call_weak_reference(callable);
   if (PyType_IsSubtype(type, known_.nn_module)) {
     bool handled = false;
     Owned result = call_nn_module(callable, arguments, handled);
@@ -265,6 +266,18 @@ Owned Tracer::call_lru_cache(PyObject* wrapper, const Arguments& arguments) {
   if (!dict || !look_up(dict.get(), name.get(), function)) return {};
   if (!function) return stop("break.call", "a cached function that hides what it caches");
   return call(function.get(), arguments);
+}
+
+// To a tensor that the program has also reached in another way: it must be the same then.
+Owned Tracer::call_weak_reference(PyObject* reference) {
+  PyObject* target = PyWeakref_GET_OBJECT(reference);
+  const SourceId source = source_of(reference);
+  if (!source) return Owned::copy(target);
+  const auto fake = fakes_.find(target);
+  if (fake == fakes_.end()) return stop("break.call", "a call of a weak reference");
+  guards_.is(source, reference);
+  guards_.is(recorder_.source_of(fake->second), target);
+  return Owned::copy(fake->second);
 }
 
 // Module.__call__ without hooks is `forward`. With hooks its own code is interpreted.

@@ -44,6 +44,20 @@ class Surroundings {
   Owned close_;
 };
 
+// The cycle collector would run finalizers of the user's in the middle of a trace.
+class NoCollection {
+ public:
+  NoCollection() : enabled_(PyGC_Disable() == 1) {}
+  ~NoCollection() {
+    if (enabled_) PyGC_Enable();
+  }
+  NoCollection(const NoCollection&) = delete;
+  NoCollection& operator=(const NoCollection&) = delete;
+
+ private:
+  bool enabled_;
+};
+
 FrameState copy_of(const FrameState& state) {
   FrameState copy;
   copy.function = Owned::copy(state.function.get());
@@ -162,6 +176,7 @@ Result<CaptureResult> capture(const CaptureRequest& request) {
   const StateWord state = read_state();
   if (state_has_modes(state))
     return unsupported("capture.mode", "a mode is active that takes torch functions over");
+  const NoCollection no_collection;
   const Library* known = library();
   Surroundings surroundings;
   if (known == nullptr || !surroundings.open())
@@ -174,7 +189,12 @@ Result<CaptureResult> capture(const CaptureRequest& request) {
   // Once more, up to the instruction of the function's own frame that could not be followed.
   limits.stop_at = whole.boundary;
   Attempt part = attempt(request, *known, surroundings.default_table.get(), state, limits);
-  if (!part.result) return part.error;
+  if (!part.result) {
+    // Nothing can be handed over there, so all of it is left: for the first reason.
+    Error error = whole.error;
+    if (part.error.message != error.message) error.message += "; " + part.error.message;
+    return error;
+  }
   part.result->stop->code = whole.error.code;
   part.result->stop->message = whole.error.message;
   part.result->stop->location = whole.error.location;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "capture/interpreter/thread_state.h"
+#include "capture/trace/builtin_table.h"
 #include "capture/trace/handlers.h"
 #include "capture/trace/recipe_builder.h"
 
@@ -149,7 +150,10 @@ bool Tracer::enter(const Frame& frame) {
     return true;
   }
   auto* function = reinterpret_cast<PyObject*>(frame.function());
-  if (!is_external(function) && !is_fresh_function(function) && !introduce(frame)) {
+  const bool known = is_external(function) || is_fresh_function(function);
+  // A method of Tensor that C code calls, such as `__hash__`.
+  if (!known && function_rule(known_, function).kind == FunctionRule::Kind::kTorch) return false;
+  if (!known && !introduce(frame)) {
     if (!stopping_) {
       stop("break.unknown_function", std::string("a call of ") +
                                          PyUnicode_AsUTF8(frame.function()->func_qualname) +

@@ -206,6 +206,7 @@ class Tracer final : public Observer {
   Owned call_nn_module(PyObject* module, const Arguments& arguments, bool& handled);
   Owned call_partial(PyObject* partial, const Arguments& arguments);
   Owned call_lru_cache(PyObject* wrapper, const Arguments& arguments);
+  Owned call_weak_reference(PyObject* reference);
   Owned call_outside(PyObject* callable, const Arguments& arguments);
   Owned call_with_self(PyObject* callable, PyObject* self, const Arguments& arguments);
   bool to_argument(PyObject* value, NodeArgument& argument);
