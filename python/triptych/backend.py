@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from . import errors, names, reports
+from . import errors, inference_mode, names, reports
 from . import options as option_table
 from .reports import Fallback
 
@@ -35,7 +35,10 @@ def triptych(
     """Compiles a graph of torch-API calls whose placeholders are tensors and integers."""
     if mode is not None:
         names.check("mode", mode, MODES)
-    return GraphCompiler(gm, example_inputs, options).compile(example_inputs)
+    compiler = GraphCompiler(gm, example_inputs, options)
+    if inference_mode.covers(gm):
+        return inference_mode.compiled_inside(compiler.compile, example_inputs)
+    return compiler.compile(example_inputs)
 
 
 class GraphCompiler:
@@ -115,6 +118,9 @@ class GraphCompiler:
         if len(set(tensors)) < len(tensors):
             message = "one tensor is given for two inputs of a graph that tells them apart"
             return Fallback("graph", "backend.repeated_input", message, first_location(self.gm))
+        if inference_mode.changes(self.gm):
+            message = "a part of the graph is in inference mode, another part is not"
+            return Fallback("graph", "backend.inference_mode", message, first_location(self.gm))
         if needs_gradients(self.gm, inputs):
             reports.warn_once(
                 "gradients",

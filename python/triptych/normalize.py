@@ -14,8 +14,8 @@ from torch.utils import _pytree as pytree
 
 from . import _C, devices, errors, names, program_state
 from .captured import node_location, varies
+from .graph_module_runner import GraphModuleRunner
 from .leak_guard import no_data
-from .node_runner import NodeRunner
 
 if TYPE_CHECKING:
     from torch.fx import GraphModule
@@ -134,7 +134,7 @@ def _trace_graph_module(
     numbers: Mapping[int, float],
 ) -> tuple[_C.Graph, dict[str, Any]]:
     refuse_higher_order(gm)
-    runner = NodeRunner(gm, numbers)
+    runner = GraphModuleRunner(gm, numbers)
     placeholders = [node for node in runner.nodes if node.op == "placeholder"]
     request.update(resolve=runner.resolve, position=runner.position)
     return _trace(runner.run, args, gm, request, symbols, placeholders)

@@ -139,6 +139,9 @@ void Signature::write_mutations() {
     ir::Mutation mutation;
     mutation.input = static_cast<std::uint32_t>(i);
     const at::Tensor base = memory_of(input.wrapper)->base();
+    // Functionalization follows `out=` into a tensor of another size, the input's memory cannot.
+    if (base.sym_sizes() != input.fake.sym_sizes())
+      throw Unsupported(unsupported("normalize.resized_input", "an input is resized by out="));
     if (as_fake(base)->value != as_fake(input.fake)->value) {
       input.data_mutated = true;
       mutation.value = as_fake(base)->value;

@@ -146,3 +146,25 @@ def test_trials_leave_no_trace() -> None:
     assert torch.equal(torch.get_rng_state(), state)
     assert [node.target for node in graphs[0].nodes] == ["aten.clamp.default"]
     assert str(graphs[0]) == str(graphs[1])
+
+
+@pytest.mark.parametrize("size", [0, 5, 100])
+def test_out_that_resizes_an_input_is_not_compiled(size: int) -> None:
+    def function(x: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
+        return torch.add(x, x, out=out)
+
+    with pytest.raises(triptych.errors.UnsupportedError, match="resized by out="):
+        triptych.normalize(function, (FLOATS, torch.empty(size)))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: torch.slice_scatter(x, torch.ones(3, 4), 0, 0, 2),
+        lambda x: torch.select_scatter(x, torch.ones(3), 0, 0),
+        lambda x: torch.diagonal_scatter(x, torch.ones(3)),
+        lambda x: torch.as_strided_scatter(x, torch.ones(3), (2,), (1,)),
+    ],
+)
+def test_scatter_of_another_size(function: Function) -> None:
+    check_refused(function, torch.zeros(5, 4))

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 import torch
 from kernel_harness import DTYPES, Case, build, check, reference, renamed, run
 
+import triptych
 from triptych import _C
 
 INTEGERS = ("u8", "i8", "i16", "i32", "i64")
@@ -757,3 +760,18 @@ def test_rounding_through_bits(half: str, loop: str) -> None:
     check([case])
     rest = x - x.to(DTYPES[half]).float()
     assert torch.equal(case.expected[0][:N].nan_to_num(), rest.nan_to_num())
+
+
+@pytest.mark.parametrize("function", [torch.relu, lambda x: x.clamp(0, 1)])
+def test_literals_are_not_asked_whether_they_are_nan(function: Any) -> None:
+    x = torch.tensor([1.0, -1, 0, -0.0, float("nan"), float("inf")] * 9)
+    program = triptych.generate(triptych.normalize(function, (x,)))
+    assert not re.search(r"fcmp uno [^,%]*, [^,%]*$", program.text, re.MULTILINE)
+    torch.testing.assert_close(program(x)[0], function(x), equal_nan=True)
+
+
+def test_bound_that_is_nan() -> None:
+    x = torch.tensor([1.0, -1, float("nan")])
+    for function in (lambda x: x.clamp(min=float("nan")), lambda x: torch.fmax(x, x * 0 + 2)):
+        program = triptych.generate(triptych.normalize(function, (x,)))
+        torch.testing.assert_close(program(x)[0], function(x), equal_nan=True)

@@ -36,9 +36,7 @@ void for_each_statement(std::vector<Statement>& body, const Visit& visit) {
 
 }  // namespace
 
-DType arithmetic_dtype(DType storage) {
-  return storage == DType::kF16 || storage == DType::kBF16 ? DType::kF32 : storage;
-}
+DType arithmetic_dtype(DType storage) { return is_half(storage) ? DType::kF32 : storage; }
 
 bool supported_dtype(DType dtype) {
   switch (dtype) {
@@ -269,8 +267,7 @@ ScalarId Builder::cast(ScalarId scalar, DType to) {
 ScalarId Builder::rounding_cast(ScalarId scalar, DType to) {
   const DType from = dtype(scalar);
   const ScalarId narrow = cast(scalar, to);
-  const bool half = to == DType::kF16 || to == DType::kBF16;
-  if (!half || (from != DType::kF32 && from != DType::kF64)) return narrow;
+  if (!is_half(to) || (from != DType::kF32 && from != DType::kF64)) return narrow;
   const std::array bits = {emit(ScalarOp::kBitcast, DType::kI16, std::array{narrow})};
   return emit(ScalarOp::kBitcast, to, bits);
 }

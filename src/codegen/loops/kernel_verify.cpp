@@ -187,8 +187,6 @@ class Verifier {
     }
   }
 
-  static bool is_half(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
-
   void instruction(const Instruction& instruction) {
     const auto& op = info(instruction.op);
     const bool leaf = op.arity < 0;

@@ -13,6 +13,9 @@ namespace triptych::loops {
 std::optional<DType> implied_dtype(ScalarOp op, std::span<const DType> args,
                                    std::optional<DType> buffer = std::nullopt);
 
+// A 16-bit float, which kernels load and store but compute with in f32.
+inline bool is_half(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
+
 // op(a, b) == op(b, a), NaN payloads aside.
 bool is_commutative(ScalarOp op);
 

@@ -1,4 +1,6 @@
 // Rules of factories and copies.
+#include <ATen/core/dispatch/Dispatcher.h>
+
 #include <cmath>
 
 #include "normalize/shape_rules/elementwise.h"
@@ -168,12 +170,32 @@ void new_empty_strided(RuleContext& ctx) {
   ctx.add_result(std::move(result));
 }
 
-// A clone with self's very strides: select_scatter, slice_scatter, diagonal_scatter, ...
-void preserved_copy(RuleContext& ctx) {
+// select_scatter, slice_scatter, ...: a clone with self's very strides, where `src` stands in the
+// view that the op of this name would give.
+void scatter_into(RuleContext& ctx, const char* view_op, const char* overload,
+                  std::string_view view_rule) {
+  const auto view_schema = c10::Dispatcher::singleton().findSchemaOrThrow(view_op, overload);
+  std::vector<c10::IValue> args;
+  for (std::size_t i = 0; i < ctx.num_args(); ++i) {
+    if (i != 1) args.push_back(ctx.arg(i));
+  }
+  RuleContext view(view_schema.schema(), args);
+  find_shape_rule(view_rule)(view);
+  const SizesRef written = view.results()[0].sizes;
+  TORCH_CHECK(equal(ctx.tensor(1).sym_sizes(), written),
+              "expected src to have a size equal to the slice of self. src size = ",
+              ctx.tensor(1).sym_sizes(), ", slice size = ", written);
   ResultMeta result = like(ctx, at::MemoryFormat::Contiguous);
   result.strides = strides_of(ctx.tensor(0));
   ctx.add_result(std::move(result));
 }
+
+void as_strided_scatter(RuleContext& ctx) {
+  scatter_into(ctx, "aten::as_strided", "", "as_strided");
+}
+void diagonal_scatter(RuleContext& ctx) { scatter_into(ctx, "aten::diagonal", "", "diagonal"); }
+void select_scatter(RuleContext& ctx) { scatter_into(ctx, "aten::select", "int", "select"); }
+void slice_scatter(RuleContext& ctx) { scatter_into(ctx, "aten::slice", "Tensor", "slice"); }
 
 // aten.empty_permuted: dense in the given order of dimensions.
 void empty_permuted(RuleContext& ctx) {
@@ -207,9 +229,11 @@ void copy(RuleContext& ctx) {
 
 constexpr NamedRule kRules[] = {
     {"arange", arange},
+    {"as_strided_scatter", as_strided_scatter},
     {"contiguous_like", contiguous_like},
     {"copy", copy},
     {"copy_like", copy_like},
+    {"diagonal_scatter", diagonal_scatter},
     {"empty_permuted", empty_permuted},
     {"empty_strided", empty_strided},
     {"eye", eye},
@@ -220,9 +244,10 @@ constexpr NamedRule kRules[] = {
     {"linspace", linspace},
     {"new_empty_strided", new_empty_strided},
     {"normal", normal},
-    {"preserved_copy", preserved_copy},
     {"randperm", randperm},
     {"scalar_tensor", scalar_tensor},
+    {"select_scatter", select_scatter},
+    {"slice_scatter", slice_scatter},
 };
 
 }  // namespace

@@ -35,20 +35,16 @@ loop4:
   %t25 = fmul contract <16 x float> %t20, %t23
   %t26 = fcmp ogt <16 x float> splat (float 0x0000000000000000), %t24
   %t27 = select <16 x i1> %t26, <16 x float> splat (float 0x0000000000000000), <16 x float> %t24
-  %t28 = fcmp uno <16 x float> splat (float 0x0000000000000000), splat (float 0x0000000000000000)
-  %t29 = select <16 x i1> %t28, <16 x float> splat (float 0x0000000000000000), <16 x float> %t27
-  %t30 = fcmp ogt <16 x float> splat (float 0x0000000000000000), %t25
-  %t31 = select <16 x i1> %t30, <16 x float> splat (float 0x0000000000000000), <16 x float> %t25
-  %t32 = fcmp uno <16 x float> splat (float 0x0000000000000000), splat (float 0x0000000000000000)
-  %t33 = select <16 x i1> %t32, <16 x float> splat (float 0x0000000000000000), <16 x float> %t31
-  %t34 = fptrunc <16 x float> %t29 to <16 x bfloat>
-  %t35 = fptrunc <16 x float> %t33 to <16 x bfloat>
-  %t36 = getelementptr i16, ptr %t7, i64 %i0.loop4
-  %t37 = bitcast <16 x bfloat> %t34 to <16 x i16>
-  store <16 x i16> %t37, ptr %t36, align 2
-  %t38 = getelementptr i16, ptr %t36, i64 16
-  %t39 = bitcast <16 x bfloat> %t35 to <16 x i16>
-  store <16 x i16> %t39, ptr %t38, align 2
+  %t28 = fcmp ogt <16 x float> splat (float 0x0000000000000000), %t25
+  %t29 = select <16 x i1> %t28, <16 x float> splat (float 0x0000000000000000), <16 x float> %t25
+  %t30 = fptrunc <16 x float> %t27 to <16 x bfloat>
+  %t31 = fptrunc <16 x float> %t29 to <16 x bfloat>
+  %t32 = getelementptr i16, ptr %t7, i64 %i0.loop4
+  %t33 = bitcast <16 x bfloat> %t30 to <16 x i16>
+  store <16 x i16> %t33, ptr %t32, align 2
+  %t34 = getelementptr i16, ptr %t32, i64 16
+  %t35 = bitcast <16 x bfloat> %t31 to <16 x i16>
+  store <16 x i16> %t35, ptr %t34, align 2
   %i0.loop4.sum = add nuw nsw i64 %i0.loop4, 32
   %i0.loop4.next = call i64 asm "", "=r,0"(i64 %i0.loop4.sum)
   %i0.loop4.more = icmp slt i64 %i0.loop4.next, %t11
@@ -56,31 +52,29 @@ loop4:
 after5:
   br label %done3
 done3:
-  %t40 = icmp slt i64 %t11, %end
-  br i1 %t40, label %some6, label %done7
+  %t36 = icmp slt i64 %t11, %end
+  br i1 %t36, label %some6, label %done7
 some6:
   br label %loop8
 loop8:
   %i0.loop8 = phi i64 [ %t11, %some6 ], [ %i0.loop8.next, %loop8 ]
-  %t41 = sub i64 %end, %i0.loop8
-  %t42 = call i64 @llvm.umin.i64(i64 %t41, i64 16)
-  %t43 = trunc i64 %t42 to i32
-  %t44 = insertelement <16 x i32> poison, i32 %t43, i64 0
-  %t45 = shufflevector <16 x i32> %t44, <16 x i32> poison, <16 x i32> zeroinitializer
-  %t46 = icmp ugt <16 x i32> %t45, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
-  %t47 = getelementptr i16, ptr %t3, i64 %i0.loop8
-  %t48 = call <16 x i16> @llvm.masked.load.v16i16.p0(ptr align 2 %t47, <16 x i1> %t46, <16 x i16> zeroinitializer)
-  %t49 = bitcast <16 x i16> %t48 to <16 x bfloat>
-  %t50 = fpext <16 x bfloat> %t49 to <16 x float>
-  %t51 = fmul contract <16 x float> %t50, %t23
-  %t52 = fcmp ogt <16 x float> splat (float 0x0000000000000000), %t51
-  %t53 = select <16 x i1> %t52, <16 x float> splat (float 0x0000000000000000), <16 x float> %t51
-  %t54 = fcmp uno <16 x float> splat (float 0x0000000000000000), splat (float 0x0000000000000000)
-  %t55 = select <16 x i1> %t54, <16 x float> splat (float 0x0000000000000000), <16 x float> %t53
-  %t56 = fptrunc <16 x float> %t55 to <16 x bfloat>
-  %t57 = getelementptr i16, ptr %t7, i64 %i0.loop8
-  %t58 = bitcast <16 x bfloat> %t56 to <16 x i16>
-  call void @llvm.masked.store.v16i16.p0(<16 x i16> %t58, ptr align 2 %t57, <16 x i1> %t46)
+  %t37 = sub i64 %end, %i0.loop8
+  %t38 = call i64 @llvm.umin.i64(i64 %t37, i64 16)
+  %t39 = trunc i64 %t38 to i32
+  %t40 = insertelement <16 x i32> poison, i32 %t39, i64 0
+  %t41 = shufflevector <16 x i32> %t40, <16 x i32> poison, <16 x i32> zeroinitializer
+  %t42 = icmp ugt <16 x i32> %t41, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
+  %t43 = getelementptr i16, ptr %t3, i64 %i0.loop8
+  %t44 = call <16 x i16> @llvm.masked.load.v16i16.p0(ptr align 2 %t43, <16 x i1> %t42, <16 x i16> zeroinitializer)
+  %t45 = bitcast <16 x i16> %t44 to <16 x bfloat>
+  %t46 = fpext <16 x bfloat> %t45 to <16 x float>
+  %t47 = fmul contract <16 x float> %t46, %t23
+  %t48 = fcmp ogt <16 x float> splat (float 0x0000000000000000), %t47
+  %t49 = select <16 x i1> %t48, <16 x float> splat (float 0x0000000000000000), <16 x float> %t47
+  %t50 = fptrunc <16 x float> %t49 to <16 x bfloat>
+  %t51 = getelementptr i16, ptr %t7, i64 %i0.loop8
+  %t52 = bitcast <16 x bfloat> %t50 to <16 x i16>
+  call void @llvm.masked.store.v16i16.p0(<16 x i16> %t52, ptr align 2 %t51, <16 x i1> %t42)
   %i0.loop8.sum = add nuw nsw i64 %i0.loop8, 16
   %i0.loop8.next = call i64 asm "", "=r,0"(i64 %i0.loop8.sum)
   %i0.loop8.more = icmp slt i64 %i0.loop8.next, %end

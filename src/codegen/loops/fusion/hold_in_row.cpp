@@ -151,7 +151,7 @@ class Holder {
   // another dtype has no such value.)
   ScalarId wide_value(const Site& store, ScalarId value) {
     const DType dtype = kernel_.buffers[buffer_].dtype;
-    if (dtype != DType::kF16 && dtype != DType::kBF16) return value;
+    if (!is_half(dtype)) return value;
     for (const auto& [body, position] : store.bodies) {
       for (std::size_t i = 0; i < position; ++i) {
         const auto* cast = std::get_if<Instruction>(&(*body)[i].data);

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "codegen/loops/scalar_types.h"
+#include "codegen/writers/constant_value.h"
 #include "support/check.h"
 
 namespace triptych::writers::cpp {
@@ -26,17 +28,15 @@ std::string cast_to(const std::string& type, const std::string& value) {
   return "static_cast<" + type + ">(" + value + ")";
 }
 
-bool is_half(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
-
 std::string cast(const std::string& value, DType from, DType to, std::set<std::string>& uses) {
   if (from == to) return value;
-  if (is_half(from)) {
+  if (loops::is_half(from)) {
     uses.insert("float16");
     std::string wide =
         call(from == DType::kBF16 ? "triptych::bf16_to_float" : "triptych::f16_to_float", {value});
     return cast(wide, DType::kF32, to, uses);
   }
-  if (is_half(to)) {
+  if (loops::is_half(to)) {
     uses.insert("float16");
     return call(to == DType::kBF16 ? "triptych::float_to_bf16" : "triptych::float_to_f16",
                 {cast(value, from, DType::kF32, uses)});
@@ -276,16 +276,9 @@ std::string float_text(DType dtype, double value) {
 
 std::string constant_text(DType dtype,
                           const std::variant<std::monostate, bool, std::int64_t, double>& value) {
-  double real = 0;
-  std::int64_t integer = 0;
-  if (const auto* b = std::get_if<bool>(&value)) real = static_cast<double>(integer = *b ? 1 : 0);
-  if (const auto* i = std::get_if<std::int64_t>(&value)) real = static_cast<double>(integer = *i);
-  if (const auto* d = std::get_if<double>(&value)) {
-    real = *d;
-    if (!ir::is_floating(dtype) && dtype != DType::kBool) integer = static_cast<std::int64_t>(*d);
-  }
+  auto [real, integer] = constant_value(dtype, value);
   if (dtype == DType::kBool) return real != 0 ? "true" : "false";
-  if (is_half(dtype)) {
+  if (loops::is_half(dtype)) {
     std::string function =
         dtype == DType::kBF16 ? "triptych::float_to_bf16" : "triptych::float_to_f16";
     return call(function, {float_text(DType::kF32, static_cast<double>(static_cast<float>(real)))});

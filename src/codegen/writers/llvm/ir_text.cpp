@@ -1,9 +1,11 @@
 #include "codegen/writers/llvm/ir_text.h"
 
 #include <bit>
+#include <charconv>
 #include <cstdio>
 #include <utility>
 
+#include "codegen/writers/constant_value.h"
 #include "support/check.h"
 #include "support/float16.h"
 
@@ -105,16 +107,21 @@ std::string float_literal(DType dtype, double value) {
   }
 }
 
+std::optional<double> literal_value(std::string_view text) {
+  constexpr std::string_view kPrefix = "0x";
+  constexpr std::size_t kDigits = 16;
+  const std::size_t at = text.rfind(kPrefix);
+  if (text.starts_with('%') || at == std::string_view::npos) return std::nullopt;
+  const std::string_view digits = text.substr(at + kPrefix.size(), kDigits);
+  std::uint64_t bits = 0;
+  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), bits, 16);
+  if (parsed.ptr != digits.data() + kDigits) return std::nullopt;
+  return std::bit_cast<double>(bits);
+}
+
 std::string literal(DType dtype,
                     const std::variant<std::monostate, bool, std::int64_t, double>& value) {
-  double real = 0;
-  std::int64_t integer = 0;
-  if (const auto* b = std::get_if<bool>(&value)) real = static_cast<double>(integer = *b ? 1 : 0);
-  if (const auto* i = std::get_if<std::int64_t>(&value)) real = static_cast<double>(integer = *i);
-  if (const auto* d = std::get_if<double>(&value)) {
-    real = *d;
-    if (!ir::is_floating(dtype) && dtype != DType::kBool) integer = static_cast<std::int64_t>(*d);
-  }
+  const auto [real, integer] = constant_value(dtype, value);
   if (ir::is_floating(dtype)) return float_literal(dtype, real);
   if (dtype == DType::kBool) return real != 0 ? "true" : "false";
   // LLVM refuses a literal that does not fit the type: wrap as the conversion to that dtype does.

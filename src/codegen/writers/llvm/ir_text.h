@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -33,6 +34,8 @@ std::string mangled_memory(DType dtype, int lanes);
 
 // A literal of one lane ("0x3FF0000000000000", "7", "true"), and the same in all lanes.
 std::string float_literal(DType dtype, double value);
+// The number that a literal of f32 or f64 is, in all lanes or one; nullopt for the name of a value.
+std::optional<double> literal_value(std::string_view text);
 std::string literal(DType dtype,
                     const std::variant<std::monostate, bool, std::int64_t, double>& value);
 std::string splat_literal(DType dtype, const std::string& lane, int lanes);

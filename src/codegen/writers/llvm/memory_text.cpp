@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "codegen/loops/scalar_types.h"
 #include "support/check.h"
 
 namespace triptych::writers::llvm {
@@ -15,7 +16,7 @@ std::string from_memory(Scope& scope, DType dtype, int lanes, int level, const s
     return scope.code.define(
         level, cat("icmp ne ", memory, " ", raw, ", ", lanes == 1 ? "0" : "zeroinitializer"));
   }
-  if (dtype == DType::kF16 || dtype == DType::kBF16) {
+  if (loops::is_half(dtype)) {
     return scope.code.define(
         level, cat("bitcast ", memory, " ", raw, " to ", register_type(dtype, lanes)));
   }
@@ -27,7 +28,7 @@ std::string to_memory(Scope& scope, const Operand& value) {
   int level = scope.code.level();
   if (value.dtype == DType::kBool)
     return scope.code.define(level, cat("zext ", value.typed(), " to ", memory));
-  if (value.dtype == DType::kF16 || value.dtype == DType::kBF16) {
+  if (loops::is_half(value.dtype)) {
     return scope.code.define(level, cat("bitcast ", value.typed(), " to ", memory));
   }
   return value.text;

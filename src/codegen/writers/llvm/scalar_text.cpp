@@ -1,7 +1,9 @@
 #include "codegen/writers/llvm/scalar_text.h"
 
+#include <cmath>
 #include <limits>
 
+#include "codegen/loops/scalar_types.h"
 #include "codegen/writers/llvm/vector_math.h"
 #include "support/check.h"
 
@@ -389,6 +391,7 @@ std::string min_max(Ops& ops, bool max, const std::string& a, const std::string&
   // One maxps (it returns a when the comparison fails, so a NaN in a stays, and a zero in a beside
   // one of the other sign), then a NaN in b: none when b is a literal, as in relu.
   std::string better = ops.select(ops.fcmp(max ? "ogt" : "olt", b, a), b, a);
+  if (const auto value = literal_value(b)) return std::isnan(*value) ? b : better;
   return ops.select(ops.fcmp("uno", b, b), b, better);
 }
 
@@ -403,8 +406,8 @@ std::string cast(Code& code, const mapping::Traits& traits, const Operand& value
     step.text = cast(code, traits, value, middle, level);
     return cast(code, traits, step, to, level);
   };
-  bool half_from = from == DType::kF16 || from == DType::kBF16;
-  bool half_to = to == DType::kF16 || to == DType::kBF16;
+  bool half_from = loops::is_half(from);
+  bool half_to = loops::is_half(to);
   if (half_from && to != DType::kF32) return via(DType::kF32);
   if (half_to && from != DType::kF32) return via(DType::kF32);
   if (to == DType::kBool) return truth(ops, value.text);

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _PLAIN = frozenset({int, float, bool, str, type(None), complex, torch.dtype, torch.device})
 
 
-class NodeRunner:
+class GraphModuleRunner:
     """The graph module as a function of its inputs; `position[0]` is the index of the node that
     runs."""
 
