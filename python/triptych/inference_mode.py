@@ -1,8 +1,8 @@
 """Graphs that turn inference mode on or off. What is made in that mode is a tensor of another kind,
 which autograd refuses, so the mode belongs to what a graph means.
 
-A program holds no modes. A graph that is in inference mode from its first op to its last, as that of
-a decorated function is, is compiled and called inside the mode; another one runs eagerly.
+A program holds no modes. A graph that is in inference mode from its first op to its last, as that
+of a decorated function is, is compiled and called inside the mode; another one runs eagerly.
 """
 
 from __future__ import annotations
