@@ -75,12 +75,14 @@ Result<std::shared_ptr<Entry>> EntryTable::capture(GuardContext& context, FrameS
                                                    const RegionOptions& options, RegionHost& host) {
   CaptureRequest request;
   request.state = std::move(state);
+  const auto* code =
+      reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(request.state.function.get()));
   request.symbolic = symbolic_;
   request.all_sizes_symbolic = options.dynamic == true;
   CapturingScope scope;
   TRIPTYCH_TRY(CaptureResult captured, host.capture(request));
   if (captured.stop && options.fullgraph) return break_error(*captured.stop);
-  if (options.is_module) guard_module_call(captured);
+  if (options.is_module) guard_module_call(captured, code);
   TRIPTYCH_TRY(std::shared_ptr<Entry> entry, Entry::make(std::move(captured)));
   std::vector<PyObject*> values;
   if (!entry->check(context, values)) {

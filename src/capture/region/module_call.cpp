@@ -34,9 +34,14 @@ bool is_empty(PyObject* container) {
 
 }  // namespace
 
-void guard_module_call(CaptureResult& captured) {
+void guard_module_call(CaptureResult& captured, const PyCodeObject* forward) {
   SourceArena& sources = captured.sources;
-  const SourceId dict = sources.step(SourceKind::kInstanceDict, sources.slot(0));
+  // A decorator may take it with all other arguments, as `*args`.
+  const SourceId self =
+      forward->co_argcount > 0
+          ? sources.slot(0)
+          : sources.item(SourceKind::kTupleItem, sources.slot(forward->co_kwonlyargcount), 0);
+  const SourceId dict = sources.step(SourceKind::kInstanceDict, self);
   for (const char* name : kOwnHooks) {
     const Owned key = name_of(name);
     guard_empty(captured, sources.keyed(SourceKind::kDictItem, dict, key.borrow()));
@@ -47,7 +52,7 @@ void guard_module_call(CaptureResult& captured) {
         {GuardKind::kAbsent, sources.keyed(SourceKind::kDictItem, dict, key.borrow())});
   }
   const Owned compiled = name_of(kCompiledCall);
-  const SourceId type = sources.step(SourceKind::kType, sources.slot(0));
+  const SourceId type = sources.step(SourceKind::kType, self);
   // None, unless `module.compile()` was called; a class attribute until then.
   captured.guards.guards.push_back(
       {GuardKind::kAbsent, sources.keyed(SourceKind::kDictItem, dict, compiled.borrow())});

@@ -5,8 +5,9 @@
 
 namespace triptych::capture {
 
-// Adds the guards that a call of the nn.Module in slot 0 is a call of its class' `forward`.
-void guard_module_call(CaptureResult& captured);
+// Adds the guards that a call of the nn.Module is a call of its class' `forward`, whose first
+// argument it is.
+void guard_module_call(CaptureResult& captured, const PyCodeObject* forward);
 
 // Whether it is so now.
 bool calls_forward_only(PyObject* module);

@@ -9,6 +9,7 @@ import torch
 from capture_oracle import Captured
 
 import models
+import triptych
 from triptych.backend import triptych as our_backend
 
 
@@ -68,3 +69,17 @@ def test_new_cache_is_returned() -> None:
     compare(got, wanted, 0.0)
     assert got.past_key_values.get_seq_length() == 8
     assert got.past_key_values is not captured(tokens).past_key_values
+
+
+@pytest.mark.parametrize("name", ["llama", "bert"])
+@torch.no_grad()
+def test_compiled_model(name: str) -> None:
+    """Also where a decorator takes the module itself among `*args`."""
+    triptych.reset()
+    case = models.build(name)
+    compiled = triptych.compile(case.model, backend="eager", options={"capture": "triptych"})
+    inputs = case.inputs(2, case.sizes[0])
+    for _ in range(2):
+        compare(compiled(*inputs), case.model(*inputs), 0.0)
+    assert triptych.counters() == {"captures": 1}
+    triptych.reset()
