@@ -97,8 +97,9 @@ bool check_key_function(Tracer& tracer, Args arguments) {
 
 Owned pure(Tracer& tracer, Rule, Function function, Args arguments) {
   if (!check_key_function(tracer, arguments)) return {};
-  return call_replaced(function, arguments,
-                       [&](PyObject* value) { return tracer.localized(value); });
+  return call_replaced(function, arguments, [&](PyObject* value) {
+    return tracer.is_symbolic(value) ? tracer.concrete(value) : tracer.localized(value);
+  });
 }
 
 Owned pure_deep(Tracer& tracer, Rule, Function function, Args arguments) {
@@ -107,7 +108,7 @@ Owned pure_deep(Tracer& tracer, Rule, Function function, Args arguments) {
       return tracer.stop("break.call", name_of(function.callable) + " of an object of type " +
                                            Py_TYPE(value)->tp_name);
     }
-    return tracer.localized_deep(value);
+    return tracer.is_symbolic(value) ? tracer.concrete(value) : tracer.localized_deep(value);
   });
 }
 
@@ -154,7 +155,7 @@ Owned operate(Tracer& tracer, Rule rule, Function function, Args arguments) {
   PyTypeObject* type = Py_TYPE(function.callable);
   if (type != &PyCFunction_Type) return pure(tracer, rule, function, arguments);
   for (Py_ssize_t k = 0; k < arguments.count; ++k) {
-    if (tracer.is_fake(arguments.values[k]))
+    if (tracer.is_fake(arguments.values[k]) || tracer.is_symbolic(arguments.values[k]))
       return tracer.call_torch(CapturedNode::Kind::kFunction, function.callable, function.callable,
                                arguments);
   }
@@ -268,6 +269,8 @@ Owned type_of(Tracer& tracer, Rule, Function function, Args arguments) {
   PyObject* object = arguments.values[0];
   if (tracer.is_fake(object) && tracer.real_of(object) != nullptr) object = tracer.real_of(object);
   static_cast<void>(function);
+  const Owned plain = tracer.is_symbolic(object) ? tracer.plain_example(object) : Owned();
+  if (plain) object = plain.get();
   return Owned::copy(reinterpret_cast<PyObject*>(Py_TYPE(object)));
 }
 

@@ -377,12 +377,24 @@ bool is_torch_library(PyFunctionObject* function) {
 
 }  // namespace
 
+// Methods of symbolic numbers, which C code calls.
+static bool is_symbolic_method(PyFunctionObject* function) {
+  const char* name = PyUnicode_AsUTF8(function->func_qualname);
+  if (name == nullptr) return PyErr_Clear(), false;
+  const std::string_view text = name;
+  return (text.starts_with("SymInt.") || text.starts_with("SymBool.") ||
+          text.starts_with("SymFloat.") || text.starts_with("_make_user_magic.")) &&
+         PyUnicode_Check(function->func_module) &&
+         std::string_view(PyUnicode_AsUTF8(function->func_module)).starts_with("torch");
+}
+
 FunctionRule function_rule(const Library& known, PyObject* function) {
   static const auto named = make_function_rules();
   const auto found = named.find(function);
   if (found != named.end()) return found->second;
   FunctionRule rule;
   auto* object = reinterpret_cast<PyFunctionObject*>(function);
+  if (is_symbolic_method(object)) rule.kind = FunctionRule::Kind::kTorch;
   if (!is_torch_library(object)) return rule;
   rule.kind = FunctionRule::Kind::kTorch;
   rule.is_method = _PyType_Lookup(known.tensor, object->func_name) == function;

@@ -67,7 +67,8 @@ Owned Tracer::call_pure(PyObject* callable, const Arguments& arguments) {
   std::vector<Owned> held;
   std::vector<PyObject*> values;
   for (Py_ssize_t k = 0; k < arguments.total(); ++k) {
-    held.push_back(localized(arguments.values[k]));
+    held.push_back(is_symbolic(arguments.values[k]) ? concrete(arguments.values[k])
+                                                    : localized(arguments.values[k]));
     if (!held.back()) return {};
     values.push_back(held.back().get());
   }
@@ -336,6 +337,13 @@ Owned Tracer::call_nn_module(PyObject* module, const Arguments& arguments, bool&
 std::optional<bool> Tracer::truth(PyObject* object) {
   if (object == Py_True || object == Py_False) return object == Py_True;
   if (object == Py_None) return false;
+  if (is_symbolic(object)) {
+    ++native_depth_;
+    const int truth = PyObject_IsTrue(object);
+    --native_depth_;
+    if (truth < 0) return std::nullopt;
+    return truth != 0;
+  }
   const Kind what = kind(object);
   if (what >= Kind::kTuple && what <= Kind::kSet) {
     if (const SourceId source = source_of(object)) {
@@ -372,9 +380,18 @@ bool Tracer::identical(PyObject* left, PyObject* right) {
   return false;
 }
 
+Owned Tracer::plain_example(PyObject* symbolic) const {
+  if (Py_TYPE(symbolic) == known_.sym_int) return Owned::steal(PyLong_FromLong(2));
+  if (Py_TYPE(symbolic) == known_.sym_float) return Owned::steal(PyFloat_FromDouble(0.5));
+  return Owned::copy(Py_True);
+}
+
 Owned Tracer::is_instance(PyObject* object, PyObject* types, bool subclass) {
   PyObject* target = object;
   if (is_fake(object) && real_of(object) != nullptr) target = real_of(object);
+  // To the program a symbolic number is what it would be without.
+  const Owned plain = is_symbolic(object) ? plain_example(object) : Owned();
+  if (plain) target = plain.get();
   const Owned local = localized_deep(types);
   if (!local) return {};
   ++native_depth_;

@@ -145,6 +145,7 @@ Attempt attempt(const CaptureRequest& request, const Library& known, PyObject* d
     if (tracer.reached_stop()) done = true;
     if (done) {
       guard_memory(tracer, result);
+      result.guards.relations = tensors.value()->relations();
     } else if (tracer.stopped()) {
       made.error = tracer.reason();
       PyErr_Clear();
@@ -182,6 +183,8 @@ Result<CaptureResult> capture(const CaptureRequest& request) {
   if (known == nullptr || !surroundings.open())
     return internal_error("capture.surroundings", exception_text());
   TracerLimits limits;
+  limits.symbolic = &request.symbolic;
+  limits.all_sizes_symbolic = request.all_sizes_symbolic;
   if (request.instruction_budget != 0) limits.instructions = request.instruction_budget;
   Attempt whole = attempt(request, *known, surroundings.default_table.get(), state, limits);
   if (whole.result) return std::move(*whole.result);

@@ -46,7 +46,7 @@ Flow Tracer::binary_op(Activation& a, const Instruction& i) {
 
 Flow Tracer::unary_op(Activation& a, const Instruction& i) {
   PyObject* operand = a.peek();
-  if (!is_fake(operand)) {
+  if (!is_fake(operand) && !is_symbolic(operand)) {
     if (kind(operand) == Kind::kOpaque && is_external(operand))
       return stop_flow("break.opaque", "an operator on an object of a C type");
     return semantics::run(a, i);
@@ -88,7 +88,7 @@ Flow Tracer::jump_on_truth(Activation& a, const Instruction& i) {
 Flow Tracer::compare_op(Activation& a, const Instruction& i) {
   PyObject* left = a.peek(2);
   PyObject* right = a.peek(1);
-  if (is_fake(left) || is_fake(right)) {
+  if (is_fake(left) || is_fake(right) || is_symbolic(left) || is_symbolic(right)) {
     static PyObject* const functions[] = {operator_named("lt"), operator_named("le"),
                                           operator_named("eq"), operator_named("ne"),
                                           operator_named("gt"), operator_named("ge")};
@@ -180,6 +180,10 @@ Flow Tracer::binary_subscr(Activation& a, const Instruction& i) {
                         known_.operator_getitem, {operands, 2, nullptr});
     if (!result) return Flow::kRaise;
   } else {
+    if (is_symbolic(key)) {
+      if (!replace_top(a, 1, concrete(key))) return Flow::kRaise;
+      key = a.peek(1);
+    }
     const Kind what = kind(container);
     const bool external = is_external(container);
     if (!external || what == Kind::kObject || PyType_Check(container)) {
@@ -297,7 +301,9 @@ Flow Tracer::format(Activation& a, const Instruction& i) {
       i.op == Op::kFormatWithSpec || (i.op == Op::kFormatValue && (i.arg & kHasSpec) != 0);
   const int place = with_spec ? 2 : 1;
   PyObject* value = a.peek(place);
-  if (kind(value) > Kind::kSingleton && !replace_top(a, place, localized_deep(value)))
+  if (is_symbolic(value)) {
+    if (!replace_top(a, place, concrete(value))) return Flow::kRaise;
+  } else if (kind(value) > Kind::kSingleton && !replace_top(a, place, localized_deep(value)))
     return Flow::kRaise;
   return semantics::run(a, i);
 }

@@ -30,6 +30,9 @@ bool fill(Library& known) {
   known.size = find_type("torch", {"Size"});
   known.device = find_type("torch", {"device"});
   known.dtype = find_type("torch", {"dtype"});
+  known.sym_int = find_type("torch", {"SymInt"});
+  known.sym_float = find_type("torch", {"SymFloat"});
+  known.sym_bool = find_type("torch", {"SymBool"});
   known.enum_type = find_type("enum", {"EnumMeta"});
   known.partial = find_type("functools", {"partial"});
   known.lru_cache = find_type("functools", {"_lru_cache_wrapper"});

@@ -32,6 +32,9 @@ struct Library {
   PyTypeObject* size = nullptr;    // torch.Size
   PyTypeObject* device = nullptr;  // torch.device
   PyTypeObject* dtype = nullptr;
+  PyTypeObject* sym_int = nullptr;  // numbers of symbolic sizes
+  PyTypeObject* sym_float = nullptr;
+  PyTypeObject* sym_bool = nullptr;
   PyTypeObject* enum_type = nullptr;
   PyTypeObject* partial = nullptr;
   PyTypeObject* lru_cache = nullptr;
@@ -47,6 +50,11 @@ struct Library {
 
 // Null with an exception set when torch is not as expected.
 const Library* library();
+
+inline bool is_symbolic(const Library& known, PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  return type == known.sym_int || type == known.sym_bool || type == known.sym_float;
+}
 
 Kind kind_of_type(const Library& known, PyTypeObject* type);
 

@@ -35,6 +35,51 @@ PyObject* Tracer::real_of(PyObject* fake) const {
   return found == reals_.end() ? nullptr : found->second;
 }
 
+// Parameters and buffers keep their sizes; 0 and 1 are what broadcasting looks at.
+TensorTrace::Symbols Tracer::choose_symbols(PyObject* tensor, SourceId source, TensorFacts& facts) {
+  TensorTrace::Symbols chosen;
+  const bool none = limits_.symbolic == nullptr || limits_.symbolic->empty();
+  if (none && !limits_.all_sizes_symbolic) return chosen;
+  const std::string text = result_.sources.text(source);
+  bool of_module = Py_TYPE(tensor) != known_.tensor;
+  for (SourceId at = source; at && !of_module; at = result_.sources[at].parent) {
+    PyObject* key = result_.sources[at].object.get();
+    of_module = key != nullptr && PyUnicode_Check(key) &&
+                PyUnicode_CompareWithASCIIString(key, "_buffers") == 0;
+  }
+  const bool all = limits_.all_sizes_symbolic && !of_module;
+  for (std::size_t d = 0; d < facts.sizes.size(); ++d) {
+    const bool asked = !none && limits_.symbolic->contains({text, static_cast<int>(d)});
+    if (facts.sizes[d] < 2 || (!all && !asked)) continue;
+    InputSymbol symbol;
+    symbol.name = "s" + std::to_string(result_.guards.symbols.size());
+    symbol.source = source;
+    symbol.dimension = static_cast<int>(d);
+    symbol.hint = facts.sizes[d];
+    chosen.emplace_back(static_cast<std::int64_t>(d), symbol.name);
+    result_.guards.symbols.push_back(std::move(symbol));
+    facts.symbolic.resize(facts.sizes.size());
+    facts.symbolic[d] = true;
+  }
+  if (!chosen.empty()) follow_sizes(facts);
+  return chosen;
+}
+
+Owned Tracer::concrete(PyObject* object) {
+  if (!is_symbolic(object)) return Owned::copy(object);
+  ++native_depth_;
+  Owned value;
+  if (Py_TYPE(object) == known_.sym_int) {
+    value = Owned::steal(PyNumber_Long(object));
+  } else if (Py_TYPE(object) == known_.sym_float) {
+    value = Owned::steal(PyNumber_Float(object));
+  } else if (const int truth = PyObject_IsTrue(object); truth >= 0) {
+    value = Owned::copy(truth ? Py_True : Py_False);
+  }
+  --native_depth_;
+  return value;
+}
+
 Owned Tracer::substitute(PyObject* tensor, SourceId source) {
   const auto found = fakes_.find(tensor);
   if (found != fakes_.end()) {
@@ -43,8 +88,10 @@ Owned Tracer::substitute(PyObject* tensor, SourceId source) {
   }
   if (std::optional<Error> refused = TensorTrace::refusal(tensor))
     return stop("break.tensor", refused->message);
-  guards_.tensor(source, read_tensor_facts(tensor));
-  Owned fake = tensors_.fake(tensor);
+  TensorFacts facts = read_tensor_facts(tensor);
+  const TensorTrace::Symbols symbols = choose_symbols(tensor, source, facts);
+  guards_.tensor(source, std::move(facts));
+  Owned fake = tensors_.fake(tensor, symbols);
   if (!fake) return {};
   keep(Owned::copy(tensor));
   fakes_[tensor] = fake.get();

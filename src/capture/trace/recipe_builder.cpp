@@ -46,6 +46,7 @@ bool RecipeBuilder::build(PyObject* object, std::uint32_t& recipe) {
 }
 
 bool RecipeBuilder::build_new(PyObject* object, std::uint32_t& recipe) {
+  if (tracer_.is_symbolic(object)) return build_tensor(object, recipe);
   const Kind kind = tracer_.kind(object);
   switch (kind) {
     case Kind::kTensor:
@@ -60,6 +61,7 @@ bool RecipeBuilder::build_new(PyObject* object, std::uint32_t& recipe) {
         tracer_.stop("break.recipe", "the id of an object lives on after the captured part");
         return false;
       }
+      if (Py_TYPE(object) == tracer_.known().size) return build_size(object, recipe);
       Recipe made;
       made.object = Owned::copy(object);
       recipe = add(std::move(made));
@@ -128,6 +130,28 @@ bool RecipeBuilder::build_items(PyObject* const* items, Py_ssize_t count,
     if (!build(items[k], item)) return false;
     built.push_back(item);
   }
+  return true;
+}
+
+// torch.Size(tuple): sizes may be symbolic.
+bool RecipeBuilder::build_size(PyObject* object, std::uint32_t& recipe) {
+  Recipe made;
+  bool symbolic = false;
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(object); ++k)
+    symbolic = symbolic || tracer_.is_symbolic(PyTuple_GET_ITEM(object, k));
+  if (!symbolic) {
+    made.object = Owned::copy(object);
+    recipe = add(std::move(made));
+    return true;
+  }
+  const Owned plain = Owned::steal(PySequence_List(object));
+  Owned tuple = plain ? Owned::steal(PyList_AsTuple(plain.get())) : Owned();
+  if (!tuple) return false;
+  PyObject* parts[] = {reinterpret_cast<PyObject*>(tracer_.known().size),
+                       tracer_.keep(std::move(tuple))};
+  made.kind = Recipe::Kind::kCall;
+  if (!build_items(parts, 2, made.items)) return false;
+  recipe = add(std::move(made));
   return true;
 }
 

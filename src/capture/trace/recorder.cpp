@@ -80,7 +80,7 @@ std::optional<NodeArgument> Recorder::argument(PyObject* fake) {
 
 void Recorder::bind(PyObject* object, Value place) {
   const bool is_sequence = PyTuple_Check(object) || PyList_Check(object);
-  if (!is_sequence && Py_TYPE(object) != known_.tensor) return;
+  if (!is_sequence && Py_TYPE(object) != known_.tensor && !is_symbolic(known_, object)) return;
   if (values_.contains(object)) return;  // an op that returns what it was given
   kept_.push_back(Owned::copy(object));
   values_[object] = std::move(place);

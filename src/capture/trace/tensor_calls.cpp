@@ -21,22 +21,23 @@ bool is_literal(const Library& known, PyObject* value) {
   return name == "torch.layout" || name == "torch.memory_format";
 }
 
-bool contains_tensor(PyTypeObject* tensor, PyObject* value) {
-  if (Py_TYPE(value) == tensor) return true;
+// Or a number of symbolic sizes.
+bool contains_tensor(const Library& known, PyObject* value) {
+  if (Py_TYPE(value) == known.tensor || is_symbolic(known, value)) return true;
   if (PyTuple_Check(value) || PyList_Check(value)) {
     for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(value); ++k) {
-      if (contains_tensor(tensor, PySequence_Fast_GET_ITEM(value, k))) return true;
+      if (contains_tensor(known, PySequence_Fast_GET_ITEM(value, k))) return true;
     }
   } else if (PyDict_Check(value)) {
     PyObject *key, *item;
     Py_ssize_t place = 0;
     while (PyDict_Next(value, &place, &key, &item)) {
-      if (contains_tensor(tensor, item)) return true;
+      if (contains_tensor(known, item)) return true;
     }
   } else if (PySlice_Check(value)) {
     const auto* slice = reinterpret_cast<PySliceObject*>(value);
-    return contains_tensor(tensor, slice->start) || contains_tensor(tensor, slice->stop) ||
-           contains_tensor(tensor, slice->step);
+    return contains_tensor(known, slice->start) || contains_tensor(known, slice->stop) ||
+           contains_tensor(known, slice->step);
   }
   return false;
 }
@@ -103,7 +104,7 @@ bool wants_data() {
 }  // namespace
 
 bool Tracer::to_argument(PyObject* value, NodeArgument& argument) {
-  if (is_fake(value)) {
+  if (is_fake(value) || is_symbolic(value)) {
     std::optional<NodeArgument> found = recorder_.argument(value);
     if (!found) {
       stop("break.unseen_op", "a tensor that no logged call has made");
@@ -164,7 +165,7 @@ Owned Tracer::call_torch(CapturedNode::Kind node_kind, PyObject* callable, PyObj
     held.push_back(localized_deep(arguments.values[k]));
     if (!held.back()) return {};
     values.push_back(held.back().get());
-    has_fake = has_fake || contains_tensor(known_.tensor, values.back());
+    has_fake = has_fake || contains_tensor(known_, values.back());
   }
   const std::uint64_t before = tensors_.ops();
   Owned value = call_natively(callable, {values.data(), arguments.count, arguments.names});
@@ -172,7 +173,7 @@ Owned Tracer::call_torch(CapturedNode::Kind node_kind, PyObject* callable, PyObj
     ops_seen_ = tensors_.ops();  // what ran before an error has changed nothing that is seen
     return wants_data() ? stop("break.data", "the data of a tensor is read") : Owned();
   }
-  const bool has_result = contains_tensor(known_.tensor, value.get());
+  const bool has_result = contains_tensor(known_, value.get());
   if (!has_result && value.get() != Py_None) {
     const Kind what = kind(value.get());
     const bool constant = what == Kind::kLeaf || what == Kind::kSingleton || what == Kind::kTuple ||
@@ -231,7 +232,7 @@ Owned Tracer::binary(int operation, PyObject* left, PyObject* right) {
   PyObject* function = operation < 32 ? operators.functions[operation] : nullptr;
   if (function == nullptr) return stop("break.instruction", "an unknown operator");
   PyObject* operands[] = {left, right};
-  if (is_fake(left) || is_fake(right))
+  if (is_fake(left) || is_fake(right) || is_symbolic(left) || is_symbolic(right))
     return call_torch(CapturedNode::Kind::kFunction, function, function, {operands, 2, nullptr});
   if (kind(left) == Kind::kLeaf && kind(right) == Kind::kLeaf)
     return Owned::steal(PyObject_Vectorcall(function, operands, 2, nullptr));

@@ -118,7 +118,11 @@ std::optional<Error> TensorTrace::refusal(PyObject* object) {
   return std::nullopt;
 }
 
-Owned TensorTrace::fake(PyObject* object) {
+std::vector<ir::SymGuard> TensorTrace::relations() const {
+  return state_->trace.shapes()->guards();
+}
+
+Owned TensorTrace::fake(PyObject* object, const Symbols& symbols) {
   const at::Tensor& real = *tensor_of(object);
   try {
     const c10::AutoGradMode no_grad(false);
@@ -126,8 +130,9 @@ Owned TensorTrace::fake(PyObject* object) {
     {
       c10::impl::ExcludeDispatchKeyGuard below(normalize::keys_above_tracing());
       at::AutoDispatchBelowAutograd no_autograd;
-      const at::Tensor fake = normalize::make_fake(
-          normalize::symbolic_metadata(real, {}, *state_->trace.shapes()), state_->trace.shapes());
+      const at::Tensor fake =
+          normalize::make_fake(normalize::symbolic_metadata(real, symbols, *state_->trace.shapes()),
+                               state_->trace.shapes());
       wrapper = functional::to_functional_tensor(fake);
     }
     if (real.requires_grad()) {

@@ -7,8 +7,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "capture/interpreter/reference.h"
+#include "ir/graph.h"
 #include "support/result.h"
 
 namespace triptych::capture {
@@ -21,8 +25,11 @@ class TensorTrace {
   TensorTrace(const TensorTrace&) = delete;
   TensorTrace& operator=(const TensorTrace&) = delete;
 
+  using Symbols = std::vector<std::pair<std::int64_t, std::string>>;  // (dimension, name)
   // A plain torch.Tensor with the metadata of a real one and no data. Null: an exception is set.
-  Owned fake(PyObject* real);
+  Owned fake(PyObject* real, const Symbols& symbols);
+  // What must hold between the symbols for the trace to be right.
+  std::vector<ir::SymGuard> relations() const;
   // Why a tensor cannot be replaced by a fake, if so.
   static std::optional<Error> refusal(PyObject* real);
   static bool is_fake(PyObject* tensor);

@@ -10,6 +10,7 @@
 #include <Python.h>
 
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -38,6 +39,9 @@ struct Arguments {
 struct TracerLimits {
   std::size_t instructions = 3'000'000;
   std::int64_t stop_at = -1;  // boundary of the root frame, counted; -1: run to the end
+  // What is to be symbolic: (text of a tensor's source, dimension), or every size.
+  const std::set<std::pair<std::string, int>>* symbolic = nullptr;
+  bool all_sizes_symbolic = false;
 };
 
 class Tracer final : public Observer {
@@ -63,6 +67,12 @@ class Tracer final : public Observer {
 
   Kind kind(PyObject* object);
   bool is_fake(PyObject* object) const { return Py_TYPE(object) == known_.tensor; }
+  // A number that depends on symbolic sizes: a value of the graph, as tensors are.
+  bool is_symbolic(PyObject* object) const {
+    return triptych::capture::is_symbolic(known_, object);
+  }
+  // Such a number as it is now, which is guarded; anything else as it is.
+  Owned concrete(PyObject* object);
   // A source it was first reached by, when it came from outside.
   SourceId source_of(PyObject* object) const;
   bool is_external(PyObject* object) const { return static_cast<bool>(source_of(object)); }
@@ -112,6 +122,7 @@ class Tracer final : public Observer {
   std::optional<bool> truth(PyObject* object);  // nullopt: an exception is set
   std::optional<bool> contains(PyObject* container, PyObject* item);
   Owned binary(int operation, PyObject* left, PyObject* right);
+  Owned plain_example(PyObject* symbolic) const;
   Owned is_instance(PyObject* object, PyObject* types, bool subclass);
   bool identical(PyObject* left, PyObject* right);
 
@@ -182,6 +193,7 @@ class Tracer final : public Observer {
   void locate(CapturedNode& node);
 
   Owned substitute(PyObject* tensor, SourceId source);
+  TensorTrace::Symbols choose_symbols(PyObject* tensor, SourceId source, TensorFacts& facts);
   Owned localized_dict(PyObject* dict);
   bool load_tensor_attribute(PyObject* owner, PyObject* name, bool method, Owned& value,
                              Owned& self);

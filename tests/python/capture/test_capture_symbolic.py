@@ -1,0 +1,107 @@
+"""A size that was another at a later call is a symbol from then on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+import models
+import triptych
+
+OURS = {"capture": "triptych"}
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    triptych.reset()
+    with torch.no_grad():
+        yield
+    triptych.reset()
+
+
+def elementwise(x: Tensor) -> Any:
+    return torch.relu(x) * 2 + x.sum()
+
+
+def arithmetic(x: Tensor) -> Any:
+    b, n = x.shape
+    return x.view(b * n), x.size(0) * 2 + 1, x.shape, b, x.shape[:-1]
+
+
+def factories(x: Tensor) -> Any:
+    rows = x.shape[0]
+    return torch.zeros(rows), torch.arange(rows), x.new_ones(x.shape[:-1] + (3,)), x[: rows // 2]
+
+
+def types(x: Tensor) -> Any:
+    return isinstance(x.shape[0], int), type(x.size(0)), x + 1
+
+
+@pytest.mark.parametrize("backend", ["eager", "triptych"])
+@pytest.mark.parametrize("function", [elementwise, arithmetic, factories, types])
+def test_one_more_capture_serves_all_sizes(function: Any, backend: str) -> None:
+    compiled = triptych.compile(function, backend=backend, options=OURS)
+    for rows in (4, 7, 8, 13):
+        x = torch.randn(rows, 6)
+        check(compiled(x), function(x))
+    assert triptych.counters()["captures"] == 2
+
+
+def check(got: Any, wanted: Any) -> None:
+    assert type(got) is type(wanted)
+    if isinstance(wanted, Tensor):
+        torch.testing.assert_close(got, wanted)
+    elif isinstance(wanted, tuple):
+        assert len(got) == len(wanted)
+        for one, other in zip(got, wanted, strict=True):
+            check(one, other)
+    else:
+        assert got == wanted
+
+
+def test_a_branch_on_a_size_is_a_relation() -> None:
+    def function(x: Tensor) -> Tensor:
+        return x * 2 if x.shape[0] > 5 else x + 1
+
+    compiled = triptych.compile(function, backend="eager", options=OURS)
+    for rows in (3, 4, 9, 5, 2, 12, 1):
+        x = torch.randn(rows)
+        check(compiled(x), function(x))
+    assert triptych.counters()["captures"] == 4  # 3; up to 5; beyond; one row broadcasts
+
+
+def test_a_loop_over_a_size_specialises() -> None:
+    def function(x: Tensor) -> Any:
+        out = x
+        for k in range(x.shape[0]):
+            out = out + k
+        return out, f"{x.shape[0]} rows"
+
+    compiled = triptych.compile(function, backend="eager", options=OURS)
+    for rows in (3, 4, 3, 5, 4):
+        x = torch.randn(rows)
+        check(compiled(x), function(x))
+
+
+def test_dynamic_from_the_first_call() -> None:
+    compiled = triptych.compile(elementwise, backend="eager", options=OURS, dynamic=True)
+    for rows in (4, 7, 8):
+        x = torch.randn(rows, rows + 1)
+        check(compiled(x), elementwise(x))
+    assert triptych.counters()["captures"] == 1
+
+
+@pytest.mark.parametrize("name", ["gpt2", "bert", "resnet"])
+def test_model_with_other_batches(name: str) -> None:
+    torch.manual_seed(0)
+    case = models.build(name)
+    compiled = triptych.compile(case.model, backend="eager", options=OURS)
+    for batch in (2, 3, 5):
+        inputs = case.inputs(batch, case.sizes[0])
+        got, wanted = compiled(*inputs), case.model(*inputs)
+        torch.testing.assert_close(got[0], wanted[0])
+    assert triptych.counters()["captures"] == 2
