@@ -44,9 +44,21 @@ nb::list region_entries(nb::handle object) {
     described["guards"] = entry->guards().texts();
     described["has_graph"] = entry->has_nodes();
     described["breaks"] = entry->has_break();
+    const auto [versions, steps] = entry->guards().shortcut_size();
+    described["steps"] = entry->guards().steps().size();
+    described["shortcut"] = nb::make_tuple(versions, steps);
     entries.append(described);
   }
   return entries;
+}
+
+double time_dispatch(nb::handle object, nb::args arguments, int times) {
+  std::vector<PyObject*> items;
+  for (nb::handle argument : arguments) items.push_back(argument.ptr());
+  const double seconds =
+      region(object).time_dispatch(items.data(), static_cast<Py_ssize_t>(items.size()), times);
+  if (seconds < 0) throw nb::value_error("no entry fits these arguments");
+  return seconds;
 }
 
 }  // namespace
@@ -67,6 +79,8 @@ void bind_capture(nb::module_& module) {
       "graph_break", [] {},
       "Ends the graph here: what comes before and after is compiled apart. Does nothing else.");
   module.def("reset_region", [](nb::handle object) { region(object).reset(); });
+  module.def("time_dispatch", &time_dispatch, nb::arg("region"), nb::arg("args"), nb::kw_only(),
+             nb::arg("times"), "Seconds a call of the region takes to find its entry.");
   module.def("region_function",
              [](nb::handle object) { return nb::borrow(region(object).function()); });
   module.def("is_region",

@@ -13,7 +13,8 @@ from . import devices, names, reports
 from . import options as option_table
 from .backend import MODES
 
-CAPTURING = ("capture", "max_entries")  # options that are the capture's, not the backend's
+# Options that are the capture's, whatever the backend.
+CAPTURING = ("capture", "max_entries", "strict")
 
 
 def compile(
@@ -54,7 +55,9 @@ def compile(
     if not callable(model):
         raise TypeError(f"triptych.compile: expected a function or module, found {model!r}")
     given = dict(options or {})
-    capturing: dict[str, Any] = {name: given.pop(name) for name in CAPTURING if name in given}
+    capturing = {name: value for name, value in given.items() if name in CAPTURING}
+    if backend != "triptych":
+        given = {name: value for name, value in given.items() if name not in CAPTURING}
     chosen = choose_backend(backend, mode, given or None)
     if not disable:
         devices.prepare()

@@ -94,6 +94,7 @@ class Program {
 
   std::vector<std::string> texts() const { return program_->texts(); }
   std::size_t steps() const { return program_->steps().size(); }
+  std::uint64_t shortcuts() const { return program_->shortcuts(); }
 
  private:
   static GuardContext made(const nb::tuple& slots, nb::handle function, const nb::tuple& stack) {
@@ -175,6 +176,7 @@ class Builder {
     for (const std::uint32_t source : exports) sources.push_back({source});
     auto program = GuardProgram::compile(sources_, std::move(guards_), sources);
     if (!program.ok()) throw nb::value_error(program.error().message.c_str());
+    program.value()->set_strict(true);
     return Program(std::move(program).value());
   }
 
@@ -195,7 +197,8 @@ NB_MODULE(_guards, module) {
       .def("changed", &Program::changed, nb::arg("slots"), nb::arg("function") = nb::none())
       .def("time", &Program::time, nb::arg("slots"), nb::arg("function"), nb::arg("times"))
       .def("texts", &Program::texts)
-      .def_prop_ro("steps", &Program::steps);
+      .def_prop_ro("steps", &Program::steps)
+      .def_prop_ro("shortcuts", &Program::shortcuts);
   nb::class_<Builder>(module, "Builder")
       .def(nb::init<nb::handle>())
       .def("slot", &Builder::slot)

@@ -39,6 +39,7 @@ class GuardCompiler {
     GuardStep step;
     if (source.parent) {
       TRIPTYCH_TRY(step.from, load(source.parent));
+      step.from_source = true;
       step.from_instance_dict =
           (*program_.sources_)[source.parent].kind == SourceKind::kInstanceDict;
     }

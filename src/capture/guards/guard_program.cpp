@@ -50,11 +50,69 @@ std::size_t GuardProgram::run(GuardContext& context) const {
   return steps_.size();
 }
 
+std::pair<std::size_t, std::size_t> GuardProgram::shortcut_size() const {
+  if (memos_.empty()) return {0, steps_.size()};
+  return {memos_.back().token_count(), memos_.back().step_count()};
+}
+
+// True: a memo knows the answer.
+bool GuardProgram::check_by_memo(GuardContext& context, bool& passes) const {
+  for (auto memo = memos_.begin(); memo != memos_.end(); ++memo) {
+    std::uint32_t changed = VersionMemo::kNone;
+    const VersionMemo::Result result = memo->check(context, changed);
+    if (result == VersionMemo::Result::kOtherRoots) continue;
+    if (result == VersionMemo::Result::kChanged) {
+      if (changed != VersionMemo::kNone && dict_changes_[changed] < UINT8_MAX) {
+        ++dict_changes_[changed];
+      }
+      memos_.erase(memo);
+      return false;
+    }
+    passes = result == VersionMemo::Result::kPasses;
+    ++shortcuts_;
+    return true;
+  }
+  return false;
+}
+
+void GuardProgram::remember(const GuardContext& context) const {
+  constexpr std::size_t kMostMemos = 4;
+  constexpr int kMostRecordings = 64;
+  constexpr std::uint8_t kOften = 3;
+  constexpr std::size_t kFewSteps = 24;  // about as fast without
+  if (!VersionMemo::kSupported || steps_.size() < kFewSteps || recordings_ == kMostRecordings) {
+    return;
+  }
+  ++recordings_;
+  dict_changes_.resize(register_count());
+  std::vector<bool> volatile_registers(register_count());
+  for (std::size_t k = 0; k < register_count(); ++k) {
+    volatile_registers[k] = dict_changes_[k] >= kOften;
+  }
+  VersionMemo memo(*this, context, volatile_registers);
+  if (!memo.worthwhile()) {
+    recordings_ = kMostRecordings;
+    return;
+  }
+  if (memos_.size() == kMostMemos) memos_.erase(memos_.begin());
+  memos_.push_back(std::move(memo));
+}
+
 bool GuardProgram::check(GuardContext& context, std::vector<PyObject*>& exported) const {
   Scratch scratch(register_count(), symbol_count_);
   context.registers = scratch.registers();
   context.symbols = scratch.symbols();
-  if (run(context) != steps_.size()) return false;
+  bool passes = false;
+  const bool known = check_by_memo(context, passes);
+  if (known && strict_) {
+    TRIPTYCH_CHECK((run(context) == steps_.size()) == passes,
+                   "a short-cut past the guards and the guards differ");
+  }
+  if (!known) {
+    passes = run(context) == steps_.size();
+    if (passes) remember(context);
+  }
+  if (!passes) return false;
   exported.resize(exports_.size());
   for (std::size_t k = 0; k < exports_.size(); ++k) {
     exported[k] = context.registers[exports_[k]];

@@ -22,6 +22,7 @@
 #include "capture/guards/guard.h"
 #include "capture/guards/guard_step.h"
 #include "capture/guards/source.h"
+#include "capture/guards/version_memo.h"
 #include "support/result.h"
 
 namespace triptych::capture {
@@ -51,7 +52,16 @@ class GuardProgram {
   // as symbols. (Source text, dimension or InputSymbol::kInteger.)
   std::set<std::pair<std::string, int>> changed_numbers(GuardContext& context) const;
 
+  // Each time a short-cut is taken, the program is run all the same and must agree.
+  void set_strict(bool strict) { strict_ = strict; }
+
   std::size_t register_count() const { return register_sources_.size(); }
+  SourceId register_source(std::uint32_t place) const { return register_sources_[place]; }
+  std::uint32_t register_of(SourceId source) const { return register_of_source_[source.index]; }
+  const std::vector<std::uint32_t>& export_registers() const { return exports_; }
+  std::uint64_t shortcuts() const { return shortcuts_; }  // checks that a memo answered
+  // Of the newest memo: versions compared, and steps that are run all the same.
+  std::pair<std::size_t, std::size_t> shortcut_size() const;
   const std::vector<GuardStep>& steps() const { return steps_; }
   const SourceArena& sources() const { return *sources_; }
   const GuardSet& guards() const { return guards_; }
@@ -62,6 +72,8 @@ class GuardProgram {
   friend class GuardCompiler;
   GuardProgram() = default;
 
+  bool check_by_memo(GuardContext& context, bool& passes) const;
+  void remember(const GuardContext& context) const;
   // Runs until a step fails; its index, or the number of steps.
   std::size_t run(GuardContext& context) const;
   void add_changes(const Guard& guard, PyObject* value,
@@ -77,6 +89,13 @@ class GuardProgram {
   std::vector<std::uint32_t> register_of_source_;
   std::vector<std::uint32_t> exports_;  // registers
   std::size_t symbol_count_ = 0;
+  bool strict_ = false;
+
+  // Changes with the GIL held, and while nothing can run.
+  mutable std::vector<VersionMemo> memos_;
+  mutable std::vector<std::uint8_t> dict_changes_;  // of registers with dictionaries
+  mutable int recordings_ = 0;
+  mutable std::uint64_t shortcuts_ = 0;
 };
 
 // A guard in words: "L['x']: float32[2, 8]".

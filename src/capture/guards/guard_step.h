@@ -41,6 +41,7 @@ struct GuardStep {
   std::uint32_t from = 0;  // the register that is looked at
   std::uint32_t guard = 0;
   bool is_load = false;
+  bool from_source = false;         // loads: `from` counts
   bool from_instance_dict = false;  // `from` may be null: the object has no dict yet
   bool repeated = false;            // symbols: it has a value already, which this must be
   StepPayload a{}, b{};

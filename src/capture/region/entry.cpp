@@ -45,7 +45,7 @@ bool items_of(const Owned& returned, std::size_t wanted, std::span<PyObject* con
 
 }  // namespace
 
-Result<std::shared_ptr<Entry>> Entry::make(CaptureResult captured) {
+Result<std::shared_ptr<Entry>> Entry::make(CaptureResult captured, bool strict) {
   std::shared_ptr<Entry> entry(new Entry());
   std::vector<SourceId> exports;
   for (const GraphInput& input : captured.inputs) exports.push_back(input.source);
@@ -57,6 +57,7 @@ Result<std::shared_ptr<Entry>> Entry::make(CaptureResult captured) {
   auto sources = std::make_shared<const SourceArena>(std::move(captured.sources));
   TRIPTYCH_TRY(entry->guards_,
                GuardProgram::compile(std::move(sources), std::move(captured.guards), exports));
+  entry->guards_->set_strict(strict);
   entry->captured_ = std::move(captured);
   entry->shape_ = entry->shape_of_result();
   entry->has_nodes_ = !entry->captured_.nodes.empty();

@@ -26,8 +26,8 @@ struct RegionEnd {
 
 class Entry {
  public:
-  // Takes the result over; `graph` is the compiled callable, null for a region without nodes.
-  static Result<std::shared_ptr<Entry>> make(CaptureResult captured);
+  // Takes the result over. With `strict`, short-cuts past the guards are proven at each call.
+  static Result<std::shared_ptr<Entry>> make(CaptureResult captured, bool strict);
   void set_graph(Owned graph) { graph_ = std::move(graph); }
 
   // Fills `values` with borrowed references when the guards hold.

@@ -83,7 +83,7 @@ Result<std::shared_ptr<Entry>> EntryTable::capture(GuardContext& context, FrameS
   TRIPTYCH_TRY(CaptureResult captured, host.capture(request));
   if (captured.stop && options.fullgraph) return break_error(*captured.stop);
   if (options.is_module) guard_module_call(captured, code);
-  TRIPTYCH_TRY(std::shared_ptr<Entry> entry, Entry::make(std::move(captured)));
+  TRIPTYCH_TRY(std::shared_ptr<Entry> entry, Entry::make(std::move(captured), options.strict));
   std::vector<PyObject*> values;
   if (!entry->check(context, values)) {
     return internal_error("capture.guards", "a guard fails on the call that it was made for: " +

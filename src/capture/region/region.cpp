@@ -1,5 +1,7 @@
 #include "capture/region/region.h"
 
+#include <chrono>
+
 #include "capture/guards/state_word.h"
 #include "capture/region/argument_binding.h"
 #include "capture/region/module_call.h"
@@ -42,6 +44,15 @@ FrameState start_of(PyObject* function, const std::vector<PyObject*>& slots) {
   return state;
 }
 
+GuardContext start_context(PyObject* function, const std::vector<PyObject*>& slots) {
+  GuardContext context;
+  context.slots = slots.data();
+  context.slot_count = slots.size();
+  context.function = function;
+  context.state = read_state();
+  return context;
+}
+
 }  // namespace
 
 Region::Region(Owned function, Owned self, RegionOptions options, std::unique_ptr<RegionHost> host)
@@ -75,11 +86,7 @@ PyObject* Region::call_bound(PyObject* const* arguments, Py_ssize_t positional,
     return call_eagerly(arguments, positional, keyword_names);
   }
   const std::vector<PyObject*>& slots = buffers->bound.slots();
-  GuardContext context;
-  context.slots = slots.data();
-  context.slot_count = slots.size();
-  context.function = function_.get();
-  context.state = read_state();
+  GuardContext context = start_context(function_.get(), slots);
   std::shared_ptr<const Entry> entry = entries_.find(context, buffers->values);
   if (entry == nullptr) {
     if (options_.is_module && hooked_call_ && !calls_forward_only(self_.get())) {
@@ -94,6 +101,24 @@ PyObject* Region::call_bound(PyObject* const* arguments, Py_ssize_t positional,
     }
   }
   return finish(entry->run(buffers->values, function_.get()));
+}
+
+double Region::time_dispatch(PyObject* const* arguments, Py_ssize_t positional, int times) {
+  auto* const function = reinterpret_cast<PyFunctionObject*>(function_.get());
+  std::vector<PyObject*> all(arguments, arguments + positional);
+  if (self_) all.insert(all.begin(), self_.get());
+  const auto begin = std::chrono::steady_clock::now();
+  for (int k = 0; k < times; ++k) {
+    BufferLease buffers;
+    if (!buffers->bound.bind(function, all.data(), static_cast<Py_ssize_t>(all.size()), nullptr)) {
+      PyErr_Clear();
+      return -1;
+    }
+    GuardContext context = start_context(function_.get(), buffers->bound.slots());
+    if (entries_.find(context, buffers->values) == nullptr) return -1;
+  }
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+  return spent.count() / times;
 }
 
 PyObject* Region::finish(RegionEnd end) {

@@ -40,6 +40,9 @@ class Region {
 
   PyObject* call(PyObject* const* arguments, Py_ssize_t positional, PyObject* keyword_names);
 
+  // Seconds that finding the entry of such a call takes, on average; negative when none fits.
+  double time_dispatch(PyObject* const* arguments, Py_ssize_t positional, int times);
+
   PyObject* function() const { return function_.get(); }
   PyObject* self() const { return self_.get(); }
   const EntryTable& entries() const { return entries_; }
