@@ -4,10 +4,13 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <memory>
+#include <utility>
+
 #include "bindings.h"
 #include "capture/guards/guard_program.h"
 #include "capture/trace/capture.h"
-#include "captured_objects.h"
+#include "capture_graph.h"
 
 namespace nb = nanobind;
 
@@ -83,21 +86,27 @@ nb::object stop_data(const std::optional<capture::Break>& stop) {
 }
 
 nb::dict capture_frame(nb::object function, nb::list slots, nb::list stack, int unit,
-                       nb::object unbound) {
+                       nb::object unbound, nb::object builder) {
   capture::CaptureRequest request;
   request.state.function = Owned::copy(function.ptr());
   request.state.slots = owned(slots, unbound);
   request.state.stack = owned(stack, unbound);
   request.state.unit = unit;
-  const capture::CaptureResult result = unwrap(capture::capture(request));
-  nb::dict data = graph_data(result);
-  nb::list guards, input_sources;
-  for (const capture::Guard& guard : result.guards.guards)
-    guards.append(nb::str(capture::guard_text(guard, result.sources).c_str()));
-  for (const capture::GraphInput& input : result.inputs) input_sources.append(input.source.index);
+  capture::CaptureResult result = unwrap(capture::capture(request));
+  const auto sources = std::make_shared<const capture::SourceArena>(std::move(result.sources));
+  const auto program =
+      unwrap(capture::GuardProgram::compile(sources, std::move(result.guards), {}));
+  emit_graph(result, *program, builder);
+  nb::list guards, inputs, examples;
+  for (const std::string& text : program->texts()) guards.append(nb::str(text.c_str()));
+  for (const capture::GraphInput& input : result.inputs) inputs.append(input.source.index);
+  for (const capture::CapturedNode& node : result.nodes)
+    examples.append(object_or_none(node.example));
+  nb::dict data;
   data["guards"] = guards;
-  data["input_sources"] = input_sources;
-  data["sources"] = sources_data(result.sources);
+  data["inputs"] = inputs;
+  data["examples"] = examples;
+  data["sources"] = sources_data(*sources);
   data["recipes"] = recipes_data(result.recipes);
   data["effects"] = effects_data(result.effects);
   data["result"] = place(result.result);
@@ -110,9 +119,10 @@ nb::dict capture_frame(nb::object function, nb::list slots, nb::list stack, int 
 
 void bind_trace(nb::module_& module) {
   module.def("capture_frame", &capture_frame, nb::arg("function"), nb::arg("slots"),
-             nb::arg("stack"), nb::arg("unit"), nb::arg("unbound"),
+             nb::arg("stack"), nb::arg("unit"), nb::arg("unbound"), nb::arg("builder"),
              "What a frame of the function does from a code unit on, with these variables and "
-             "operands (`unbound` stands for none), as plain data.");
+             "operands (`unbound` stands for none): the graph goes to the builder, the rest comes "
+             "as plain data.");
 }
 
 }  // namespace triptych::bindings

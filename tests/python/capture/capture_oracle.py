@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from triptych import _C
-from triptych.capture.to_fx import to_fx
+from triptych.capture.graph import GraphBuilder
 
 UNBOUND = object()
 # In the order of the enums in src/capture.
@@ -55,10 +55,11 @@ class Captured:
     def __init__(self, function: Callable[..., Any], *args: Any, **kwargs: Any):
         self.function = function
         self.code_function, slots = frame_of(function, args, kwargs)
-        self.data = _C.capture_frame(self.code_function, slots, [], 0, UNBOUND)
+        builder = GraphBuilder()
+        self.data = _C.capture_frame(self.code_function, slots, [], 0, UNBOUND, builder)
         values = self.load(slots)
-        self.examples = [values[k] for k in self.data["input_sources"]]
-        self.gm = to_fx(self.data, self.examples)
+        self.examples = [values[k] for k in self.data["inputs"]]
+        self.gm = builder.graph_module()
         self.run_graph: Callable[..., Any] = self.gm.forward
 
     def load(self, slots: list[Any]) -> list[Any]:
@@ -115,7 +116,7 @@ class Captured:
         """The objects that recipes made, by index, after all effects."""
         _, slots = frame_of(self.function, args, kwargs)
         values = self.load(slots)
-        outputs = self.run_graph(*(values[k] for k in self.data["input_sources"]))
+        outputs = self.run_graph(*(values[k] for k in self.data["inputs"]))
         made: list[Any] = []
         for kind, index, source, object_, items in self.data["recipes"]:
             parts = [made[k] for k in items]

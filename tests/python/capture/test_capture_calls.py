@@ -17,7 +17,7 @@ def check(function: Any, *args: Any, **kwargs: Any) -> Captured:
         wanted = function(*args, **kwargs)
         captured = Captured(function, *args, **kwargs)
         compare(captured(*args, **kwargs), wanted, 0.0)
-        if captured.data["nodes"]:
+        if captured.data["examples"]:
             captured.run_graph = our_backend(captured.gm, captured.examples)
             compare(captured(*args, **kwargs), wanted, 1e-5)
     return captured
@@ -62,7 +62,7 @@ def test_structure_of_results() -> None:
 def test_mlp() -> None:
     model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
     captured = check(model, torch.randn(3, 4))
-    assert len(captured.data["nodes"]) == 3
+    assert len(captured.data["examples"]) == 3
     guards = "\n".join(captured.data["guards"])
     assert "L['self'][0].weight: Float[8, 4] on cpu" in guards
     assert "len(L['self'][2]._forward_hooks) == 0" in guards

@@ -38,7 +38,7 @@ def test_autocast_outside_is_guarded() -> None:
 
     with torch.autocast("cpu", dtype=torch.bfloat16):
         captured = Captured(function, torch.randn(4, 4))
-    assert captured.data["nodes"][-1][7].dtype == torch.bfloat16
+    assert captured.data["examples"][-1].dtype == torch.bfloat16
     assert captured.data["guards"][0] == "the thread's modes are as they were"
 
 
