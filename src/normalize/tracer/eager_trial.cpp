@@ -25,124 +25,117 @@ std::optional<std::int64_t> size_in_list(const std::string& name) {
   return sizes ? std::optional(kSize) : std::nullopt;
 }
 
-// The small arguments of one trial, and the key that says what was tried.
-class Trial {
+bool is_integer_list(const c10::IValue& value) { return value.isIntList() || value.isSymIntList(); }
+
+// Whether a tensor's dtype and rank are all that eager could object to.
+bool is_plain(const at::Tensor& tensor) {
+  return tensor.layout() == c10::kStrided && !tensor.is_quantized() && !tensor.is_conj() &&
+         !tensor.is_neg() && (tensor.is_cpu() || tensor.is_meta());
+}
+
+// What is tried, as bytes: the op, and of each argument what its small form is made from.
+class Description {
  public:
-  Trial(const OpEntry& op, const SymbolicShapes& shapes) : op_(op), shapes_(shapes) {
+  Description(const OpEntry& op, const SymbolicShapes& shapes, std::string& bytes)
+      : shapes_(shapes), bytes_(bytes) {
+    bytes_.clear();
     put(op.index);
   }
 
   // False: the argument has no small form.
   bool add(const std::string& name, const c10::IValue& value) {
-    put(static_cast<int>(value.isTensor()));
     if (value.isTensor()) return add_tensor(value.toTensor());
-    if (value.isSymInt()) {
-      return keep(shapes_.hint(SymbolicShapes::expr(value.toSymInt())));
+    if (value.isNone()) return mark('-');
+    if (value.isDevice()) return value.toDevice().is_cpu() && mark('-');
+    if (is_integer_list(value) && size_in_list(name)) {
+      put(value.toListRef().size());
+      return mark('s');
     }
-    const auto size = size_in_list(name);
-    if (size && (value.isIntList() || value.isSymIntList())) {
-      const std::size_t count = value.toListRef().size();
-      put(count);
-      args_.emplace_back(std::vector<std::int64_t>(count, *size));
-      return true;
+    if (value.isList()) return add_list(value);
+    if (value.isString()) {
+      bytes_.append(value.toStringRef());
+      return mark('\0');
     }
-    if (value.isDevice()) return value.toDevice().is_cpu() && keep(value);
-    if (value.isList() || value.isTuple()) return add_list(value);
-    return (value.isNone() || value.isScalar() || value.isString()) && keep(value);
-  }
-
-  const std::string& key() const { return key_; }
-
-  void run() {
-    const at::NoGradGuard no_grad;
-    const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    const c10::impl::ExcludeDispatchKeyGuard below(keys_above_tracing() |
-                                                   c10::autocast_dispatch_keyset);
-    // Most trials have been made before, and need no tensors.
-    for (const Place& place : places_) args_[place.at] = small(place);
-    op_.handle.callBoxed(&args_);
+    return add_number(value);
   }
 
  private:
-  struct Place {
-    std::size_t at;
-    at::ScalarType dtype;
-    std::int64_t rank;
-    bool wrapped;
-  };
-
   template <class T>
   void put(const T& value) {
-    key_.append(reinterpret_cast<const char*>(&value), sizeof value);
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+
+  bool mark(char kind) {
+    bytes_.push_back(kind);
+    return true;
+  }
+
+  template <class T>
+  bool number(char kind, const T& value) {
+    put(value);
+    return mark(kind);
   }
 
   bool add_tensor(const at::Tensor& tensor) {
-    if (!tensor.defined()) return keep(c10::IValue());
-    const bool plain = tensor.layout() == c10::kStrided && !tensor.is_quantized() &&
-                       (tensor.is_cpu() || tensor.is_meta());
-    if (!plain || tensor.is_conj() || tensor.is_neg()) return false;
-    const bool wrapped = tensor.unsafeGetTensorImpl()->is_wrapped_number();
-    places_.push_back({args_.size(), tensor.scalar_type(), tensor.dim(), wrapped});
+    if (!tensor.defined()) return mark('-');
+    if (!is_plain(tensor)) return false;
     put(tensor.scalar_type());
-    put(tensor.dim());
-    put(wrapped);
-    args_.emplace_back();
-    return true;
+    put(static_cast<std::uint8_t>(tensor.dim()));
+    return mark(tensor.unsafeGetTensorImpl()->is_wrapped_number() ? 'w' : 't');
   }
 
   bool add_list(const c10::IValue& value) {
     if (value.isTensorList() || value.isOptionalTensorList()) return false;
     for (const c10::IValue& item : value.toListRef()) {
-      if (!item.isInt() && !item.isDouble() && !item.isBool()) return false;
-      put_number(item);
+      if (!add_number(item)) return false;
     }
-    put('.');
-    args_.push_back(value);
-    return true;
+    return mark('.');
   }
 
-  bool keep(const c10::IValue& value) {
-    if (value.isString()) {
-      key_.append(value.toStringRef()).push_back('\0');
-    } else if (!value.isNone() && !value.isDevice()) {
-      put_number(value);
-    } else {
-      put('-');
-    }
-    args_.push_back(value);
-    return true;
+  bool add_number(const c10::IValue& value) {
+    if (value.isInt()) return number('i', value.toInt());
+    if (value.isDouble()) return number('d', value.toDouble());
+    if (value.isBool()) return number('b', value.toBool());
+    if (value.isComplexDouble()) return number('c', value.toComplexDouble());
+    if (value.isSymInt()) return number('i', shapes_.hint(SymbolicShapes::expr(value.toSymInt())));
+    return false;
   }
 
-  void put_number(const c10::IValue& value) {
-    if (value.isInt()) {
-      put('i');
-      put(value.toInt());
-    } else if (value.isDouble()) {
-      put('d');
-      put(value.toDouble());
-    } else if (value.isBool()) {
-      put(value.toBool() ? 't' : 'f');
-    } else {
-      put('c');
-      put(value.toComplexDouble());
-    }
-  }
-
-  // Ones, so that nothing divides by zero; where tensors may be positions, zeros.
-  at::Tensor small(const Place& place) const {
-    const std::vector<std::int64_t> sizes(static_cast<std::size_t>(place.rank), kSize);
-    const bool position = !op_.pointwise && c10::isIntegralType(place.dtype, false);
-    at::Tensor made = position ? at::zeros(sizes, place.dtype) : at::ones(sizes, place.dtype);
-    if (place.wrapped) made.unsafeGetTensorImpl()->set_wrapped_number(true);
-    return made;
-  }
-
-  const OpEntry& op_;
   const SymbolicShapes& shapes_;
-  torch::jit::Stack args_;
-  std::vector<Place> places_;
-  std::string key_;
+  std::string& bytes_;
 };
+
+// Ones, so that nothing divides by zero; where tensors may be positions, zeros.
+at::Tensor small_tensor(const OpEntry& op, const at::Tensor& given) {
+  if (!given.defined()) return given;
+  const std::vector<std::int64_t> sizes(static_cast<std::size_t>(given.dim()), kSize);
+  const at::ScalarType dtype = given.scalar_type();
+  const bool position = !op.pointwise && c10::isIntegralType(dtype, false);
+  at::Tensor made = position ? at::zeros(sizes, dtype) : at::ones(sizes, dtype);
+  if (given.unsafeGetTensorImpl()->is_wrapped_number())
+    made.unsafeGetTensorImpl()->set_wrapped_number(true);
+  return made;
+}
+
+c10::IValue small_argument(const OpEntry& op, const std::string& name, const c10::IValue& value,
+                           const SymbolicShapes& shapes) {
+  if (value.isTensor()) return small_tensor(op, value.toTensor());
+  if (value.isSymInt()) return shapes.hint(SymbolicShapes::expr(value.toSymInt()));
+  const auto size = size_in_list(name);
+  if (!size || !is_integer_list(value)) return value;
+  return std::vector<std::int64_t>(value.toListRef().size(), *size);
+}
+
+void run_small(const OpEntry& op, c10::ArrayRef<c10::IValue> args, const SymbolicShapes& shapes) {
+  const at::NoGradGuard no_grad;
+  const at::AutoDispatchBelowADInplaceOrView below_autograd;
+  const c10::impl::ExcludeDispatchKeyGuard below(keys_above_tracing() |
+                                                 c10::autocast_dispatch_keyset);
+  torch::jit::Stack stack;
+  for (std::size_t i = 0; i < args.size(); ++i)
+    stack.push_back(small_argument(op, op.handle.schema().arguments()[i].name(), args[i], shapes));
+  op.handle.callBoxed(&stack);
+}
 
 // What eager has accepted, of all traces.
 class Accepted {
@@ -173,13 +166,15 @@ Accepted& accepted() {
 void try_in_eager(const OpEntry& op, c10::ArrayRef<c10::IValue> args,
                   const SymbolicShapes& shapes) {
   if (!op.tried) return;
-  Trial trial(op, shapes);
+  thread_local std::string key;
+  Description description(op, shapes, key);
   for (std::size_t i = 0; i < args.size(); ++i) {
-    if (!trial.add(op.handle.schema().arguments()[i].name(), args[i])) return;
+    if (!description.add(op.handle.schema().arguments()[i].name(), args[i])) return;
   }
-  if (accepted().contains(trial.key())) return;
-  trial.run();
-  accepted().add(trial.key());
+  if (accepted().contains(key)) return;
+  const std::string tried = key;  // the kernel may come back here
+  run_small(op, args, shapes);
+  accepted().add(tried);
 }
 
 }  // namespace triptych::normalize
