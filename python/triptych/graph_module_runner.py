@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from . import out_overlap
 from .captured import module_path, node_location
 from .number_inputs import Number
 
@@ -58,6 +59,8 @@ class GraphModuleRunner:
             else:
                 args = [load(argument) for argument in node.args]
                 kwargs = {key: load(argument) for key, argument in node.kwargs.items()}
+                if kwargs.get("out") is not None:
+                    out_overlap.refuse(args, kwargs["out"])
                 values[node] = self._function(node, args)(*args, **kwargs)
         raise RuntimeError("a graph without an output node")
 

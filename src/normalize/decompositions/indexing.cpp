@@ -86,6 +86,10 @@ Tensor trace(const Tensor& self) {
   return at::sum(at::diagonal(self));
 }
 
+void append(std::vector<c10::SymInt>& sizes, std::initializer_list<c10::SymInt> more) {
+  for (const c10::SymInt& size : more) sizes.push_back(size);
+}
+
 Tensor pixel_shuffle(const Tensor& self, int64_t factor) {
   TORCH_CHECK(self.dim() >= 3,
               "pixel_shuffle expects input to have at least 3 dimensions, but got input with ",
@@ -102,8 +106,8 @@ Tensor pixel_shuffle(const Tensor& self, int64_t factor) {
   std::vector<c10::SymInt> out = split;
   const c10::SymInt height = self.sym_size(-2);
   const c10::SymInt width = self.sym_size(-1);
-  split.insert(split.end(), {channels / (factor * factor), factor, factor, height, width});
-  out.insert(out.end(), {channels / (factor * factor), height * factor, width * factor});
+  append(split, {channels / (factor * factor), factor, factor, height, width});
+  append(out, {channels / (factor * factor), height * factor, width * factor});
   std::vector<int64_t> order;
   for (int64_t i = 0; i < rest; ++i) order.push_back(i);
   for (const int64_t i : {0, 3, 1, 4, 2}) order.push_back(rest + i);
@@ -126,8 +130,8 @@ Tensor pixel_unshuffle(const Tensor& self, int64_t factor) {
   const c10::SymInt channels = self.sym_size(-3);
   const c10::SymInt height = self.sym_size(-2) / factor;
   const c10::SymInt width = self.sym_size(-1) / factor;
-  split.insert(split.end(), {channels, height, factor, width, factor});
-  out.insert(out.end(), {channels * (factor * factor), height, width});
+  append(split, {channels, height, factor, width, factor});
+  append(out, {channels * (factor * factor), height, width});
   std::vector<int64_t> order;
   for (int64_t i = 0; i < rest; ++i) order.push_back(i);
   for (const int64_t i : {0, 2, 4, 1, 3}) order.push_back(rest + i);
@@ -146,9 +150,9 @@ Tensor channel_shuffle(const Tensor& self, c10::SymInt groups) {
   const c10::SymInt channels = self.sym_size(1);
   TORCH_CHECK(channels % groups == 0, "Number of channels must be divisible by groups. Got ",
               channels, " channels and ", groups, " groups.");
-  std::vector<c10::SymInt> split(self.sym_sizes().begin(), self.sym_sizes().end());
-  split[1] = channels / groups;
-  split.insert(split.begin() + 1, groups);
+  std::vector<c10::SymInt> split;
+  append(split, {self.sym_size(0), groups, channels / groups});
+  for (int64_t d = 2; d < self.dim(); ++d) split.push_back(self.sym_size(d));
   return self.reshape_symint(split)
       .transpose(1, 2)
       .clone(at::MemoryFormat::Contiguous)

@@ -128,7 +128,7 @@ void dot(RuleContext& ctx) {
 void linear(RuleContext& ctx) {
   const at::Tensor& input = ctx.tensor(0);
   const at::Tensor& weight = ctx.tensor(1);
-  const c10::SymInt& features = weight.sym_sizes().back();
+  const c10::SymInt features = weight.sym_size(-1);
   TORCH_CHECK(equal(input.sym_sizes().back(), features),
               "mat1 and mat2 shapes cannot be multiplied (",
               product(input.sym_sizes().slice(0, input.dim() - 1)), "x", input.sym_sizes().back(),
