@@ -441,6 +441,9 @@ bool Tracer::store_generic(PyObject* owner, PyObject* name, PyObject* value) {
           Owned::steal(PyObject_GetAttrString(descriptor, value == nullptr ? "fdel" : "fset"));
       if (!setter) return false;
       if (setter.get() != Py_None) {
+        PyObject* member =
+            PyDict_GetItemString(PyProperty_Type.tp_dict, value == nullptr ? "fdel" : "fset");
+        remember(setter.get(), result_.sources.keyed(SourceKind::kMemberSlot, source, member));
         PyObject* arguments[] = {owner, value};
         return static_cast<bool>(
             call(setter.get(), {arguments, value == nullptr ? 1 : 2, nullptr}));

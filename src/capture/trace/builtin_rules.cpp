@@ -93,6 +93,30 @@ bool check_key_function(Tracer& tracer, Args arguments) {
   return true;
 }
 
+// map() of a function that C code may not call out of sight: all its calls are made now.
+Owned map_at_once(Tracer& tracer, Args arguments) {
+  std::vector<Owned> held;
+  std::vector<PyObject*> iterables;
+  for (Py_ssize_t k = 1; k < arguments.count; ++k) {
+    PyObject* given = arguments.values[k];
+    held.push_back(tracer.is_fake(given) ? tracer.unbind(given) : tracer.localized(given));
+    if (!held.back()) return {};
+    iterables.push_back(held.back().get());
+  }
+  const Owned zipped = Owned::steal(PyObject_Vectorcall(
+      reinterpret_cast<PyObject*>(&PyZip_Type), iterables.data(), iterables.size(), nullptr));
+  const Owned rows = zipped ? Owned::steal(PySequence_List(zipped.get())) : Owned();
+  const Owned results = rows ? Owned::steal(PyList_New(0)) : Owned();
+  if (!results) return {};
+  for (Py_ssize_t k = 0; k < PyList_GET_SIZE(rows.get()); ++k) {
+    PyObject* row = PyList_GET_ITEM(rows.get(), k);
+    const Owned value = tracer.call(arguments.values[0],
+                                    {&PyTuple_GET_ITEM(row, 0), PyTuple_GET_SIZE(row), nullptr});
+    if (!value || PyList_Append(results.get(), value.get()) < 0) return {};
+  }
+  return Owned::steal(PyObject_GetIter(results.get()));
+}
+
 }  // namespace
 
 Owned pure(Tracer& tracer, Rule, Function function, Args arguments) {
@@ -201,12 +225,14 @@ Owned sum(Tracer& tracer, Rule rule, Function function, Args arguments) {
 }
 
 Owned map(Tracer& tracer, Rule rule, Function function, Args arguments) {
-  if (arguments.count > 0 && !check_callable(tracer, arguments.values[0])) return {};
-  return pure(tracer, rule, function, arguments);
+  if (arguments.count < 2 || arguments.names != nullptr || is_seen(tracer, arguments.values[0]))
+    return pure(tracer, rule, function, arguments);
+  return map_at_once(tracer, arguments);
 }
 
 Owned reduce(Tracer& tracer, Rule rule, Function function, Args arguments) {
-  return map(tracer, rule, function, arguments);
+  if (arguments.count > 0 && !check_callable(tracer, arguments.values[0])) return {};
+  return pure(tracer, rule, function, arguments);
 }
 
 // A number that is another in each process: only good for comparing, as `is` does.

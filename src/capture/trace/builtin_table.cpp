@@ -162,6 +162,18 @@ void add_builtins(Rules& rules) {
              &PyClassMethod_Type, &PyProperty_Type});
 }
 
+// Of `collections`: what is made while tracing is like any other container.
+void add_collections(Rules& rules) {
+  const Owned module = Owned::steal(PyImport_ImportModule("collections"));
+  for (const char* name : {"deque", "defaultdict"}) {
+    const Owned object = Owned::steal(PyObject_GetAttrString(module.get(), name));
+    if (!object) return;
+    auto* type = reinterpret_cast<PyTypeObject*>(object.get());
+    add_methods(rules, type, rules::mutates_fresh);
+    rules[type] = {rules::pure};
+  }
+}
+
 void add_torch(Rules& rules) {
   set_functions(rules, "torch._C", rules::query,
                 {"is_grad_enabled",
@@ -226,6 +238,7 @@ Rules make_rules() {
   add_object_methods(rules);
   add_containers(rules);
   add_builtins(rules);
+  add_collections(rules);
   for (const char* module : {"math", "cmath", "_bisect", "_heapq"})
     add_module(rules, module, rules::pure);
   add_module(rules, "itertools", rules::pure);

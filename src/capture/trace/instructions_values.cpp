@@ -186,7 +186,7 @@ Flow Tracer::binary_subscr(Activation& a, const Instruction& i) {
     }
     const Kind what = kind(container);
     const bool external = is_external(container);
-    if (!external || what == Kind::kObject || PyType_Check(container)) {
+    if (!external || what == Kind::kObject || what == Kind::kSingleton) {
       if (what != Kind::kSingleton) return semantics::run(a, i);
       ++native_depth_;
       const Flow flow = semantics::run(a, i);
@@ -290,7 +290,18 @@ Flow Tracer::slice_op(Activation& a, const Instruction& i) {
   return semantics::run(a, i);
 }
 
+// A tensor is taken apart along its first dimension, where the program iterates over it.
+Owned Tracer::unbind(PyObject* tensor) {
+  const Owned name = Owned::steal(PyUnicode_InternFromString("unbind"));
+  PyObject* method = _PyType_Lookup(known_.tensor, name.get());
+  return call_torch(CapturedNode::Kind::kMethod, method, name.get(), {&tensor, 1, nullptr});
+}
+
 Flow Tracer::local_top(Activation& a, const Instruction& i) {
+  if (is_fake(a.peek())) {
+    if (!replace_top(a, 1, unbind(a.peek()))) return Flow::kRaise;
+    return semantics::run(a, i);
+  }
   if (!replace_top(a, 1, localized(a.peek()))) return Flow::kRaise;
   return semantics::run(a, i);
 }
@@ -311,11 +322,7 @@ Flow Tracer::format(Activation& a, const Instruction& i) {
 Flow Tracer::get_iter(Activation& a, const Instruction& i) {
   PyObject* object = a.peek();
   if (is_fake(object)) {
-    const Owned name = Owned::steal(PyUnicode_InternFromString("unbind"));
-    PyObject* method = _PyType_Lookup(known_.tensor, name.get());
-    Owned parts =
-        call_torch(CapturedNode::Kind::kMethod, method, name.get(), {&object, 1, nullptr});
-    if (!replace_top(a, 1, std::move(parts))) return Flow::kRaise;
+    if (!replace_top(a, 1, unbind(object))) return Flow::kRaise;
     return semantics::run(a, i);
   }
   if (!replace_top(a, 1, localized(object))) return Flow::kRaise;

@@ -1,5 +1,6 @@
 #include "capture/trace/recipe_builder.h"
 
+#include <string_view>
 #include <utility>
 
 #include "capture/trace/tracer.h"
@@ -96,6 +97,8 @@ bool RecipeBuilder::build_new(PyObject* object, std::uint32_t& recipe) {
         recipe = add(std::move(made));
         return true;
       }
+      if (std::string_view(Py_TYPE(object)->tp_name) == "collections.deque")
+        return build_deque(object, recipe);
       return build_iterator(object, recipe);
     case Kind::kSubclass:
       break;
@@ -227,6 +230,20 @@ bool RecipeBuilder::build_partial(PyObject* object, std::uint32_t& recipe) {
     items.push_back(PyDict_GetItemWithError(keywords.get(), PyTuple_GET_ITEM(names.get(), k)));
   made.object = Owned::copy(names.get());
   if (!build_items(items.data(), static_cast<Py_ssize_t>(items.size()), made.items)) return false;
+  recipe = add(std::move(made));
+  return true;
+}
+
+bool RecipeBuilder::build_deque(PyObject* object, std::uint32_t& recipe) {
+  const Owned length = Owned::steal(PyObject_GetAttrString(object, "maxlen"));
+  const Owned items = length ? Owned::steal(PySequence_Tuple(object)) : Owned();
+  if (!items) return false;
+  PyObject* parts[] = {reinterpret_cast<PyObject*>(Py_TYPE(object)),
+                       tracer_.keep(Owned::copy(items.get())),
+                       tracer_.keep(Owned::copy(length.get()))};
+  Recipe made;
+  made.kind = Recipe::Kind::kCall;
+  if (!build_items(parts, 3, made.items)) return false;
   recipe = add(std::move(made));
   return true;
 }

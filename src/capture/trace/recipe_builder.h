@@ -41,6 +41,7 @@ class RecipeBuilder {
   bool build_method(PyObject* object, std::uint32_t& recipe);
   bool build_partial(PyObject* object, std::uint32_t& recipe);
   bool build_size(PyObject* object, std::uint32_t& recipe);
+  bool build_deque(PyObject* object, std::uint32_t& recipe);
   bool build_iterator(PyObject* object, std::uint32_t& recipe);
   bool build_object(PyObject* object, std::uint32_t& recipe);
   bool refuse(PyObject* object);

@@ -232,6 +232,10 @@ Owned Tracer::binary(int operation, PyObject* left, PyObject* right) {
   PyObject* function = operation < 32 ? operators.functions[operation] : nullptr;
   if (function == nullptr) return stop("break.instruction", "an unknown operator");
   PyObject* operands[] = {left, right};
+  // An object's own operator, in Python, is asked before or after the tensor's.
+  const bool of_object = kind(left) == Kind::kObject || kind(right) == Kind::kObject;
+  if (of_object && !is_symbolic(left) && !is_symbolic(right))
+    return Owned::steal(PyObject_Vectorcall(function, operands, 2, nullptr));
   if (is_fake(left) || is_fake(right) || is_symbolic(left) || is_symbolic(right))
     return call_torch(CapturedNode::Kind::kFunction, function, function, {operands, 2, nullptr});
   if (kind(left) == Kind::kLeaf && kind(right) == Kind::kLeaf)

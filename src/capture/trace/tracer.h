@@ -117,6 +117,7 @@ class Tracer final : public Observer {
   Owned call_pure(PyObject* callable, const Arguments& arguments);
   // Runs without interpreting what it enters.
   Owned call_natively(PyObject* callable, const Arguments& arguments);
+  Owned unbind(PyObject* tensor);
   // A torch function that sets a mode of the thread.
   Owned call_mode(PyObject* callable, const Arguments& arguments);
   std::optional<bool> truth(PyObject* object);  // nullopt: an exception is set
