@@ -1,5 +1,5 @@
-"""`out=` into memory that an operand overlaps in part, or that overlaps itself. Eager refuses most of
-it; a graph has values instead of memory, and would give an answer. So it is left to eager."""
+"""`out=` into memory that overlaps itself, or an operand in part. Eager refuses most of it; a graph
+has values instead of memory, and would give an answer. So it is left to eager."""
 
 from __future__ import annotations
 
