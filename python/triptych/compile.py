@@ -54,7 +54,7 @@ def compile(
         return decorate
     if not callable(model):
         raise TypeError(f"triptych.compile: expected a function or module, found {model!r}")
-    given = dict(options or {})
+    given = dict(option_table.as_mapping(options))
     capturing = {name: value for name, value in given.items() if name in CAPTURING}
     if backend != "triptych":
         given = {name: value for name, value in given.items() if name not in CAPTURING}

@@ -135,11 +135,16 @@ class Options:
         return f"Options({', '.join(f'{name}={value!r}' for name, value in self._values.items())})"
 
 
+def as_mapping(given: Any) -> Mapping[str, Any]:
+    """The argument `options`, empty where it is None."""
+    if given is not None and not isinstance(given, Mapping):
+        raise TypeError(f"options: expected a mapping of names to values, found {given!r}")
+    return given or {}
+
+
 def check(given: Mapping[str, Any]) -> dict[str, Any]:
     """The given options, each with a known name and a value of its type."""
-    if not isinstance(given, Mapping):
-        raise TypeError(f"options: expected a mapping of names to values, found {given!r}")
-    for name in given:
+    for name in as_mapping(given):
         if name not in TABLE:
             raise ValueError(names.unknown("option", name, TABLE))
     return {name: TABLE[name].check(value) for name, value in given.items()}
