@@ -101,6 +101,7 @@ Owned Tracer::substitute(PyObject* tensor, SourceId source) {
 }
 
 Owned Tracer::read(PyObject* value, SourceId source) {
+  read_sources_.insert(source.index);
   switch (kind(value)) {
     case Kind::kLeaf:
       guards_.equals(source, value);

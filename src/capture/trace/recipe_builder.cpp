@@ -396,7 +396,7 @@ bool RecipeBuilder::fill(const Fresh& fresh) {
 }
 
 // Of a dict, key by key, so that what other code puts into it meanwhile stays.
-bool RecipeBuilder::dict_effects(PyObject* dict, PyObject* before, PyObject* keys,
+bool RecipeBuilder::dict_effects(PyObject* dict, PyObject* before, PyObject* keys, SourceId outside,
                                  std::uint32_t target) {
   const Owned list = Owned::steal(PyDict_Keys(keys));
   if (!list) return false;
@@ -406,9 +406,16 @@ bool RecipeBuilder::dict_effects(PyObject* dict, PyObject* before, PyObject* key
     PyObject* value = PyDict_GetItemWithError(dict, key);
     PyObject* old = PyDict_GetItemWithError(before, key);
     if (PyErr_Occurred()) return false;
-    if (value == old || (value != nullptr && old != nullptr && tracer_.is_fake(value) &&
-                         tracer_.real_of(value) == old))
+    const SourceId item = tracer_.result().sources.keyed(SourceKind::kDictItem, outside, key);
+    if (!item) return false;
+    const bool same = value == old || (value != nullptr && old != nullptr &&
+                                       tracer_.is_fake(value) && tracer_.real_of(value) == old);
+    if (value == nullptr && old == nullptr) {
+      tracer_.guards().lacks_key(outside, key);
       continue;
+    }
+    if (same && tracer_.was_read(item)) continue;  // else it may be another at a later call
+    if (value == nullptr) tracer_.guards().has_key(outside, key);
     Effect effect;
     effect.kind = value == nullptr ? Effect::Kind::kDeleteDictItem : Effect::Kind::kSetDictItem;
     effect.target = target;
@@ -426,7 +433,8 @@ bool RecipeBuilder::effects() {
     effect.target = load(entry.source);
     if (PyDict_Check(object)) {
       if (entry.keys) {
-        if (!dict_effects(object, entry.before.get(), entry.keys.get(), effect.target))
+        if (!dict_effects(object, entry.before.get(), entry.keys.get(), entry.source,
+                          effect.target))
           return false;
         continue;
       }
@@ -451,7 +459,9 @@ bool RecipeBuilder::effects() {
     } else {
       effect.kind = Effect::Kind::kSetCell;
       PyObject* value = PyCell_GET(object);
-      if (value == entry.before.get()) continue;
+      const SourceId contents =
+          tracer_.result().sources.step(SourceKind::kCellContents, entry.source);
+      if (value == entry.before.get() && tracer_.was_read(contents)) continue;
       if (value != nullptr && !build(value, effect.value)) return false;
       add_effect(std::move(effect));
     }

@@ -47,7 +47,8 @@ class RecipeBuilder {
   bool refuse(PyObject* object);
   bool fill(const Fresh& fresh);
   bool set_items(PyObject* dict, std::uint32_t target, Effect::Kind kind);
-  bool dict_effects(PyObject* dict, PyObject* before, PyObject* keys, std::uint32_t target);
+  bool dict_effects(PyObject* dict, PyObject* before, PyObject* keys, SourceId outside,
+                    std::uint32_t target);
   void add_effect(Effect effect);
 
   Tracer& tracer_;

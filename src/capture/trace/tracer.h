@@ -79,6 +79,8 @@ class Tracer final : public Observer {
   // A value from outside that the program gets: guarded by its kind, a tensor replaced by its fake.
   Owned read(PyObject* value, SourceId source);
   void remember(PyObject* object, SourceId source);
+  // The program has been given what is there: a guard says what it was.
+  bool was_read(SourceId source) const { return read_sources_.contains(source.index); }
   SourceId type_source(PyTypeObject* type);
 
   // Of a fresh copy that stands for a container from outside; none for others.
@@ -241,6 +243,7 @@ class Tracer final : public Observer {
   std::unordered_set<PyObject*> fresh_functions_;
   std::unordered_set<PyObject*> prepared_functions_;
   std::unordered_set<PyObject*> identity_numbers_;
+  std::unordered_set<std::uint32_t> read_sources_;
   std::vector<PyObject*> identified_;  // objects from outside whose ids were compared
   std::vector<Owned> kept_;
   std::vector<Owned> local_copies_;  // of containers from outside, with what they were made of

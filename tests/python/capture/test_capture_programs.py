@@ -125,6 +125,17 @@ def list_argument(x: Tensor, items: list[Any]) -> Any:
     return items[-1] + 1, len(items), rest, [*items, 1], items[1:]
 
 
+@program(X, {"same": 2, "set": 1}, Box(X, [1]))
+def writes_what_was_there(x: Tensor, d: dict[str, Any], box: Box) -> Any:
+    d["same"] = x.dim()
+    d["gone"] = 1
+    del d["gone"]
+    d["set"] = 3
+    del d["set"]
+    box.value = x
+    return x + 1
+
+
 @program({1, 2}, X)
 def set_argument(s: set[int], x: Tensor) -> Any:
     s.add(3)

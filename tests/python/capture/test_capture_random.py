@@ -1,5 +1,5 @@
 """Random small programs over tensors, lists, dicts, objects and closures: compiled and eager give
-the same results, exceptions and state, also at later calls after a change of what they are given."""
+the same results, exceptions and state, also at later calls, given something else."""
 
 from __future__ import annotations
 
