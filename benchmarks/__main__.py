@@ -10,10 +10,11 @@ import sys
 
 import torch
 
-from . import compile_time, kernels, memory, single_ops, speed
+from . import capture, compile_time, kernels, memory, single_ops, speed
 from .table import Table
 
 SECTIONS = {
+    "capture": capture.measure,
     "compile": compile_time.measure,
     "speed": speed.measure,
     "kernels": kernels.measure,

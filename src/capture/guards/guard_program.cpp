@@ -127,9 +127,12 @@ GuardFailure GuardProgram::explain(GuardContext& context) const {
   const std::size_t step = run(context);
   if (step == steps_.size()) return {};
   const std::uint32_t guard = steps_[step].guard;
-  const bool known = guard < guards_.guards.size();
-  return {failure_text(steps_[step], context),
-          known ? guards_.guards[guard].location : std::string()};
+  GuardFailure failure{failure_text(steps_[step], context)};
+  if (guard < guards_.guards.size()) {
+    failure.location = guards_.guards[guard].location;
+    failure.is_memory = guards_.guards[guard].kind == GuardKind::kDisjoint;
+  }
+  return failure;
 }
 
 void GuardProgram::add_changes(const Guard& guard, PyObject* value,

@@ -31,6 +31,7 @@ namespace triptych::capture {
 struct GuardFailure {
   std::string text;  // "L['self'].training changed: True -> False"
   std::string location;
+  bool is_memory = false;  // tensors share memory that may not
 };
 
 class GuardProgram {

@@ -32,7 +32,8 @@ FrameState copy_of(const FrameState& state) {
 }
 
 Error break_error(const Break& stop) {
-  return unsupported(stop.code, "fullgraph=True, but the graph breaks: " + stop.message,
+  const char* what = stop.code == "break.data" ? "on data-dependent values: " : "";
+  return unsupported(stop.code, "fullgraph=True, but the graph breaks: " + (what + stop.message),
                      stop.location, stop.hint);
 }
 
@@ -86,8 +87,13 @@ Result<std::shared_ptr<Entry>> EntryTable::capture(GuardContext& context, FrameS
   TRIPTYCH_TRY(std::shared_ptr<Entry> entry, Entry::make(std::move(captured), options.strict));
   std::vector<PyObject*> values;
   if (!entry->check(context, values)) {
-    return internal_error("capture.guards", "a guard fails on the call that it was made for: " +
-                                                entry->guards().explain(context).text);
+    const GuardFailure failure = entry->guards().explain(context);
+    if (failure.is_memory) {
+      return unsupported("capture.overlapping_inputs",
+                         "a tensor is written that shares memory with another: " + failure.text);
+    }
+    return internal_error("capture.guards",
+                          "a guard fails on the call that it was made for: " + failure.text);
   }
   if (!entry->has_nodes()) return entry;
   std::vector<Owned> held;

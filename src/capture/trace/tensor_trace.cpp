@@ -157,7 +157,9 @@ bool TensorTrace::is_fake(PyObject* tensor) {
 bool TensorTrace::requires_grad(PyObject* tensor) { return tensor_of(tensor)->requires_grad(); }
 
 bool TensorTrace::was_written(PyObject* fake) {
-  return tensor_of(fake)->unsafeGetTensorImpl()->version_counter().current_version() > 0;
+  const at::Tensor& tensor = *tensor_of(fake);
+  // One of inference mode counts no versions: whoever runs the graph looks at its inputs' memory.
+  return !tensor.is_inference() && tensor._version() > 0;
 }
 
 struct TensorTrace::Pause::Keys {
