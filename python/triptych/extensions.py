@@ -22,6 +22,9 @@ def register_lowering(op: str, expression: str) -> None:
     `expression` is one line over the argument names of the op's schema, as in the table's `expr`
     column (docs/op_table.md). Raises UserError when it does not parse.
     """
+    for role, text in (("an op's name", op), ("an expression", expression)):
+        if not isinstance(text, str):
+            raise TypeError(f"register_lowering: expected {role} as text, found {text!r}")
     if op.count(".") != 2:
         raise errors.UserError(
             f"expected an op as namespace.name.overload (mylib.gelu2.default), found {op!r}"
@@ -50,6 +53,8 @@ def register_pass(name: str, function: Pass) -> None:
 
     It returns the graph to go on with, which is verified; the dump folder shows it.
     """
+    if not isinstance(name, str):
+        raise TypeError(f"register_pass: expected a name, found {name!r}")
     if not callable(function):
         raise TypeError(f"pass {name!r}: expected a function of a graph, found {function!r}")
     if name in _passes:

@@ -222,6 +222,12 @@ def test_normalize_raises_what_eager_raises(
         # None of the failed attempts has left anything behind.
         (lambda g: triptych.unregister_device("chip"), ValueError, "unknown device"),
         (lambda g: triptych.generate(g, device="chip"), ValueError, "unknown device"),
+        (lambda g: triptych.register_pass(3, nested), TypeError, "expected a name, found 3"),
+        (
+            lambda g: triptych.register_lowering("mylib.op.default", 3),
+            TypeError,
+            "expected an expression as text, found 3",
+        ),
         (lambda g: triptych.unregister_pass("none"), ValueError, "unknown pass"),
         (lambda g: triptych.unregister_lowering("none"), ValueError, "unknown op"),
     ],
