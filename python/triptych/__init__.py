@@ -19,9 +19,15 @@ versions.check()
 # the module in the function's place. All are light; torch._dynamo and llvmlite load when used.
 from . import errors, graph_copies  # noqa: E402, F401
 from ._C import Graph  # noqa: E402
+from .backends import (  # noqa: E402
+    list_backends,
+    register_backend,
+    set_default_backend,
+    unregister_backend,
+)
 from .capture import capture, disable, graph_break, is_compiling  # noqa: E402
 from .captured import from_fx  # noqa: E402
-from .compile import compile, list_backends, list_modes, reset  # noqa: E402
+from .compile import compile, list_modes, reset  # noqa: E402
 from .devices import list_devices, register_device, unregister_device  # noqa: E402
 from .explain import explain  # noqa: E402
 from .extensions import (  # noqa: E402
@@ -56,11 +62,14 @@ __all__ = [
     "list_modes",
     "list_options",
     "normalize",
+    "register_backend",
     "register_device",
     "register_lowering",
     "register_pass",
     "reset",
+    "set_default_backend",
     "to_fx",
+    "unregister_backend",
     "unregister_device",
     "unregister_lowering",
     "unregister_pass",

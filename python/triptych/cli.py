@@ -32,7 +32,7 @@ def list_options() -> None:
 
 
 def list_backends() -> None:
-    from .compile import list_backends
+    from .backends import list_backends
 
     print("\n".join(list_backends()))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import devices, names, reports
+from . import backends, devices, names, reports
 from . import options as option_table
 from .backend import MODES
 
@@ -22,7 +22,7 @@ def compile(
     *,
     fullgraph: bool = False,
     dynamic: bool | None = None,
-    backend: str | Callable[..., Any] = "triptych",
+    backend: str | Callable[..., Any] | None = None,
     mode: str | None = None,
     options: Mapping[str, Any] | None = None,
     disable: bool = False,
@@ -31,8 +31,9 @@ def compile(
 
     fullgraph: raise where the program cannot be captured as one graph, instead of splitting it.
     dynamic: True makes sizes symbolic from the first call, False never, None when they change.
-    backend: what compiles captured graphs: "triptych", any backend of `torch.compile` by name, or
-        a callable that takes an `fx.GraphModule` and example inputs.
+    backend: what compiles captured graphs: "triptych", any backend of `torch.compile` or
+        `triptych.register_backend` by name, or a callable that takes an `fx.GraphModule` and
+        example inputs. None: the default, "triptych" unless `set_default_backend` chose another.
     mode: see `triptych.list_modes()`; only for the backend "triptych".
     options: see `triptych.list_options()`; those set by `triptych.configure` here are kept.
     disable: return the model as it is.
@@ -54,6 +55,8 @@ def compile(
         return decorate
     if not callable(model):
         raise TypeError(f"triptych.compile: expected a function or module, found {model!r}")
+    if backend is None:
+        backend = backends.default_backend()
     given = dict(option_table.as_mapping(options))
     capturing = {name: value for name, value in given.items() if name in CAPTURING}
     if backend != "triptych":
@@ -92,10 +95,7 @@ def choose_backend(
         if not callable(backend):
             raise TypeError(f"backend: expected a name or a callable, found {backend!r}")
         return backend if given is None else Backend(backend, dict(given))
-    names.check("backend", backend, list_backends())
-    import torch._dynamo
-
-    found = torch._dynamo.lookup_backend(backend)
+    found = backends.find(backend)
     return found if given is None else Backend(found, dict(given))
 
 
@@ -143,13 +143,6 @@ def capture(
     import torch
 
     return torch.compile(model, backend=backend, fullgraph=fullgraph, dynamic=dynamic)
-
-
-def list_backends() -> list[str]:
-    """Names that `backend=` accepts."""
-    import torch._dynamo
-
-    return sorted({"triptych", *torch._dynamo.list_backends(exclude_tags=())})
 
 
 def list_modes() -> list[str]:

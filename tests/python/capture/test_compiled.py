@@ -477,3 +477,34 @@ def test_a_region_inside_torch_compile_and_the_reverse() -> None:
     inner = torch.compile(chain, backend="eager")
     ours = compiled(lambda x: inner(x, x) + 1)
     torch.testing.assert_close(ours(x), chain(x, x) + 1)
+
+
+def test_backends_have_names() -> None:
+    seen = []
+
+    def mine(gm: Any, inputs: Any) -> Any:
+        seen.append(gm)
+        return gm.forward
+
+    x = torch.randn(3)
+    triptych.register_backend("mine", mine)
+    try:
+        assert {"mine", "triptych", "inductor"} <= set(triptych.list_backends())
+        torch.testing.assert_close(compiled(chain, backend="mine")(x, x), chain(x, x))
+        triptych.set_default_backend("mine")
+        torch.testing.assert_close(compiled(chain)(x, x), chain(x, x))
+        assert len(seen) == 2
+    finally:
+        triptych.set_default_backend("triptych")
+        triptych.unregister_backend("mine")
+    with pytest.raises(ValueError, match="unknown backend 'mime'"):
+        triptych.set_default_backend("mime")
+    with pytest.raises(ValueError, match="this compiler itself"):
+        triptych.register_backend("triptych", mine)
+    with pytest.raises(TypeError, match="expected a name and a function"):
+        triptych.register_backend("other", None)  # type: ignore[arg-type]
+
+
+def test_only_a_mapping_is_taken_for_options() -> None:
+    with pytest.raises(TypeError, match="options: expected a mapping"):
+        triptych.compile(chain, options=5)  # type: ignore[arg-type]
