@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "capture/region/handled_exception.h"
 #include "capture/region/module_call.h"
 #include "capture/region/region.h"
 
@@ -81,6 +82,7 @@ Result<std::shared_ptr<Entry>> EntryTable::capture(GuardContext& context, FrameS
   request.symbolic = symbolic_;
   request.all_sizes_symbolic = options.dynamic == true;
   CapturingScope scope;
+  const HandledExceptionKept handled;
   TRIPTYCH_TRY(CaptureResult captured, host.capture(request));
   if (captured.stop && options.fullgraph) return break_error(*captured.stop);
   if (options.is_module) guard_module_call(captured, code);

@@ -7,6 +7,7 @@
 #include "capture/guards/tensor_facts.h"
 #include "capture/interpreter/call_site.h"
 #include "capture/interpreter/evaluator.h"
+#include "capture/region/handled_exception.h"
 #include "capture/region/region.h"
 
 namespace triptych::capture {
@@ -240,6 +241,7 @@ int SegmentTable::traverse(visitproc visit, void* arg) const {
 Owned run_from_break(FrameState state, SegmentTable& segments, const RegionOptions& options,
                      RegionHost& host) {
   SegmentRunner runner(segments, options, host);
+  const HandledExceptionKept handled;
   const InterpreterScope scope(&runner);
   return enter_frame(std::move(state));
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import pickle
+import sys
 import threading
 import warnings
 from collections.abc import Iterator
@@ -508,3 +509,26 @@ def test_backends_have_names() -> None:
 def test_only_a_mapping_is_taken_for_options() -> None:
     with pytest.raises(TypeError, match="options: expected a mapping"):
         triptych.compile(chain, options=5)  # type: ignore[arg-type]
+
+
+def test_no_handled_exception_is_left_behind() -> None:
+    def breaks_in_a_handler(x: torch.Tensor) -> torch.Tensor:
+        try:
+            raise KeyError("mine")
+        except KeyError:
+            y = x * 2
+            print(end="")
+            y = y + 1
+        return y
+
+    def stops_in_a_handler(x: torch.Tensor) -> torch.Tensor:
+        try:
+            raise KeyError("mine")
+        except KeyError:
+            return helper(x)
+
+    for function in (breaks_in_a_handler, stops_in_a_handler):
+        region = compiled(function)
+        for _ in range(3):
+            torch.testing.assert_close(region(torch.ones(3)), function(torch.ones(3)))
+            assert sys.exc_info() == (None, None, None)
