@@ -47,6 +47,7 @@ nb::list region_entries(nb::handle object) {
     const auto [versions, steps] = entry->guards().shortcut_size();
     described["steps"] = entry->guards().steps().size();
     described["shortcut"] = nb::make_tuple(versions, steps);
+    described["shortcuts_taken"] = entry->guards().shortcuts();
     entries.append(described);
   }
   return entries;

@@ -1,5 +1,7 @@
 #include "capture/region/entry.h"
 
+#include <algorithm>
+
 #include "capture/region/recipe_run.h"
 
 namespace triptych::capture {
@@ -7,10 +9,18 @@ namespace {
 
 constexpr std::uint32_t kNone = Effect::kNone;
 
-// Strong references to values that a call needs while it runs.
+// Strong references to values that a call needs while it runs. Few need no memory of their own.
 class Held {
  public:
-  explicit Held(const std::vector<PyObject*>& values) : values_(values) {
+  explicit Held(const std::vector<PyObject*>& values) : count_(values.size()) {
+    PyObject** place = few_;
+    if (count_ > kFew) {
+      many_ = values;
+      place = many_.data();
+    } else {
+      std::copy(values.begin(), values.end(), few_);
+    }
+    values_ = {place, count_};
     for (PyObject* value : values_) Py_XINCREF(value);
   }
   ~Held() {
@@ -18,10 +28,14 @@ class Held {
   }
   Held(const Held&) = delete;
   Held& operator=(const Held&) = delete;
-  const std::vector<PyObject*>& values() const { return values_; }
+  std::span<PyObject* const> values() const { return values_; }
 
  private:
-  std::vector<PyObject*> values_;
+  static constexpr std::size_t kFew = 16;
+  std::size_t count_;
+  PyObject* few_[kFew];
+  std::vector<PyObject*> many_;
+  std::span<PyObject*> values_;
 };
 
 // The items of what a compiled graph returned.
@@ -103,7 +117,7 @@ RegionEnd Entry::run(const std::vector<PyObject*>& values, PyObject* function) c
   return finish(outputs, held.values(), function);
 }
 
-RegionEnd Entry::finish(std::span<PyObject* const> outputs, const std::vector<PyObject*>& values,
+RegionEnd Entry::finish(std::span<PyObject* const> outputs, std::span<PyObject* const> values,
                         PyObject* function) const {
   std::vector<PyObject*> sources(captured_.recipes.size());
   for (std::size_t k = 0; k < sources.size(); ++k) {

@@ -62,7 +62,7 @@ class Entry {
     kRecipes,
   };
   Shape shape_of_result() const;
-  RegionEnd finish(std::span<PyObject* const> outputs, const std::vector<PyObject*>& values,
+  RegionEnd finish(std::span<PyObject* const> outputs, std::span<PyObject* const> values,
                    PyObject* function) const;
 
   CaptureResult captured_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "capture/guards/load_steps.h"
+#include "capture/guards/tensor_facts.h"
 #include "capture/region/handled_exception.h"
 #include "capture/region/module_call.h"
 #include "capture/region/region.h"
@@ -30,6 +32,34 @@ FrameState copy_of(const FrameState& state) {
   for (const Owned& value : state.stack) copy.stack.push_back(Owned::copy(value.get()));
   copy.unit = state.unit;
   return copy;
+}
+
+// The dimensions in a set that torch._dynamo.mark_dynamic, mark_static, ... left on a tensor.
+std::vector<int> marked(PyObject* tensor, const char* mark) {
+  std::vector<int> dimensions;
+  PyObject* const dict = instance_dict(tensor);
+  PyObject* const set = dict == nullptr ? nullptr : PyDict_GetItemString(dict, mark);
+  const Owned items = Owned::steal(set == nullptr ? nullptr : PySequence_List(set));
+  for (Py_ssize_t k = 0; items && k < PyList_GET_SIZE(items.get()); ++k) {
+    const long dimension = PyLong_AsLong(PyList_GET_ITEM(items.get(), k));
+    if (!PyErr_Occurred()) dimensions.push_back(static_cast<int>(dimension));
+  }
+  PyErr_Clear();
+  return dimensions;
+}
+
+// What the program says of the sizes of its arguments goes before what changed.
+void follow_marks(CaptureRequest& request, const PyCodeObject* code) {
+  SourceArena sources = SourceArena::of_code(const_cast<PyCodeObject*>(code));
+  for (std::size_t k = 0; k < request.state.slots.size(); ++k) {
+    PyObject* const value = request.state.slots[k].get();
+    if (value == nullptr || !is_tensor_type(Py_TYPE(value))) continue;
+    const std::string text = sources.text(sources.slot(static_cast<int>(k)));
+    for (const char* mark : {"_dynamo_dynamic_indices", "_dynamo_weak_dynamic_indices"}) {
+      for (const int d : marked(value, mark)) request.symbolic.emplace(text, d);
+    }
+    for (const int d : marked(value, "_dynamo_static_indices")) request.symbolic.erase({text, d});
+  }
 }
 
 Error break_error(const Break& stop) {
@@ -81,6 +111,7 @@ Result<std::shared_ptr<Entry>> EntryTable::capture(GuardContext& context, FrameS
       reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(request.state.function.get()));
   request.symbolic = symbolic_;
   request.all_sizes_symbolic = options.dynamic == true;
+  if (request.state.unit == 0) follow_marks(request, code);
   CapturingScope scope;
   const HandledExceptionKept handled;
   TRIPTYCH_TRY(CaptureResult captured, host.capture(request));

@@ -532,3 +532,37 @@ def test_no_handled_exception_is_left_behind() -> None:
         for _ in range(3):
             torch.testing.assert_close(region(torch.ones(3)), function(torch.ones(3)))
             assert sys.exc_info() == (None, None, None)
+
+
+def test_marked_dimensions_are_symbols_from_the_first_call() -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(x) * 2
+
+    region = compiled(function)
+    for size in (3, 4, 7):
+        x = torch.randn(size, 5)
+        torch._dynamo.mark_dynamic(x, 0)
+        torch.testing.assert_close(region(x), function(x))
+    assert count("captures") == 1
+    triptych.reset()
+    region = compiled(function)
+    for size in (3, 4, 7):
+        x = torch.randn(size, 5)
+        torch._dynamo.mark_static(x, 0)
+        torch.testing.assert_close(region(x), function(x))
+    assert count("captures") == 3
+
+
+def test_changed_sizes_become_symbols() -> None:
+    def function(x: torch.Tensor, k: int) -> torch.Tensor:
+        return torch.relu(x) * k
+
+    region = compiled(function)
+    for size in range(2, 9):
+        x = torch.randn(size)
+        torch.testing.assert_close(region(x, 3), function(x, 3))
+    assert count("captures") == 2
+    fixed = compiled(function, dynamic=False)
+    for size in range(2, 6):
+        fixed(torch.randn(size), 3)
+    assert count("captures") == 6
