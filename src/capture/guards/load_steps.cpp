@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "capture/guards/tensor_facts.h"
+#include "capture/guards/type_dict.h"
 
 // Exported by every CPython, declared in a private header from 3.13 on.
 extern "C" PyObject* _PyDict_GetItem_KnownHash(PyObject* dict, PyObject* key, Py_hash_t hash);
@@ -161,7 +162,7 @@ bool make_member(PyObject* descriptor, GuardStep& step) {
 }
 
 bool make_type_member(PyTypeObject* type, const char* name, GuardStep& step) {
-  return make_member(PyDict_GetItemString(type->tp_dict, name), step);
+  return make_member(PyDict_GetItemString(type_dict(type), name), step);
 }
 
 bool make_wrapped_function(GuardStep& step) {

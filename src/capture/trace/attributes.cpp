@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "capture/guards/type_dict.h"
+#include "capture/trace/cpython_api.h"
 #include "capture/trace/tracer.h"
 
 namespace triptych::capture {
@@ -326,7 +328,7 @@ bool Tracer::load_super_attribute(PyObject* owner, PyObject* name, bool method, 
   while (k < count && PyTuple_GET_ITEM(order, k) != reinterpret_cast<PyObject*>(super->type)) ++k;
   for (++k; k < count; ++k) {
     auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(order, k));
-    PyObject* own = PyDict_GetItemWithError(base->tp_dict, name);
+    PyObject* own = PyDict_GetItemWithError(type_dict(base), name);
     if (own == nullptr) continue;
     SourceId source;
     PyObject* found = class_attribute(base, name, &source);
@@ -442,7 +444,7 @@ bool Tracer::store_generic(PyObject* owner, PyObject* name, PyObject* value) {
       if (!setter) return false;
       if (setter.get() != Py_None) {
         PyObject* member =
-            PyDict_GetItemString(PyProperty_Type.tp_dict, value == nullptr ? "fdel" : "fset");
+            PyDict_GetItemString(type_dict(&PyProperty_Type), value == nullptr ? "fdel" : "fset");
         remember(setter.get(), result_.sources.keyed(SourceKind::kMemberSlot, source, member));
         PyObject* arguments[] = {owner, value};
         return static_cast<bool>(

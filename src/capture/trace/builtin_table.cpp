@@ -4,7 +4,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "capture/guards/type_dict.h"
 #include "capture/trace/builtin_rules.h"
+#include "capture/trace/cpython_api.h"
 
 namespace triptych::capture {
 namespace {
@@ -28,7 +30,7 @@ const void* definition(PyObject* object) {
 void add_methods(Rules& rules, PyTypeObject* type, Run run) {
   PyObject *name, *value;
   Py_ssize_t place = 0;
-  while (PyDict_Next(type->tp_dict, &place, &name, &value)) {
+  while (PyDict_Next(type_dict(type), &place, &name, &value)) {
     if (Py_TYPE(value) == &PyMethodDescr_Type || Py_TYPE(value) == &PyWrapperDescr_Type ||
         Py_TYPE(value) == &PyClassMethodDescr_Type)
       rules[definition(value)] = {run};
@@ -38,7 +40,7 @@ void add_methods(Rules& rules, PyTypeObject* type, Run run) {
 void set_methods(Rules& rules, PyTypeObject* type, Run run,
                  std::initializer_list<const char*> names) {
   for (const char* name : names) {
-    PyObject* value = PyDict_GetItemString(type->tp_dict, name);
+    PyObject* value = PyDict_GetItemString(type_dict(type), name);
     if (value != nullptr) rules[definition(value)] = {run};
   }
 }
@@ -119,7 +121,7 @@ void add_object_methods(Rules& rules) {
   set_methods(rules, &PyType_Type, rules::type_get, {"__getattribute__"});
   set_methods(rules, &PyType_Type, rules::type_instance, {"__instancecheck__"});
   set_methods(rules, &PyType_Type, rules::type_subclass, {"__subclasscheck__"});
-  PyObject* make = PyDict_GetItemString(PyBaseObject_Type.tp_dict, "__new__");
+  PyObject* make = PyDict_GetItemString(type_dict(&PyBaseObject_Type), "__new__");
   rules[definition(make)] = {rules::c_new};
   auto* exception = reinterpret_cast<PyTypeObject*>(PyExc_BaseException);
   add_methods(rules, exception, rules::hold);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "capture/trace/builtin_table.h"
+#include "capture/trace/cpython_api.h"
 #include "capture/trace/tracer.h"
 
 namespace triptych::capture {

@@ -7,6 +7,7 @@
 
 #include "capture/guards/state_word.h"
 #include "capture/interpreter/evaluator.h"
+#include "capture/interpreter/thread_state.h"
 #include "capture/trace/tensor_trace.h"
 #include "capture/trace/tracer.h"
 
@@ -56,6 +57,21 @@ class NoCollection {
 
  private:
   bool enabled_;
+};
+
+// Frames that are left without their handlers leave behind what they were handling.
+class HandledException {
+ public:
+  HandledException() : thread_(PyThreadState_Get()), before_(swap_handled_exception(thread_, {})) {
+    swap_handled_exception(thread_, Owned::copy(before_.get()));
+  }
+  ~HandledException() { swap_handled_exception(thread_, std::move(before_)); }
+  HandledException(const HandledException&) = delete;
+  HandledException& operator=(const HandledException&) = delete;
+
+ private:
+  PyThreadState* thread_;
+  Owned before_;
 };
 
 FrameState copy_of(const FrameState& state) {
@@ -178,6 +194,7 @@ Result<CaptureResult> capture(const CaptureRequest& request) {
   if (state_has_modes(state))
     return unsupported("capture.mode", "a mode is active that takes torch functions over");
   const NoCollection no_collection;
+  const HandledException handled;
   const Library* known = library();
   Surroundings surroundings;
   if (known == nullptr || !surroundings.open())

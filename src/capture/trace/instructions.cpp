@@ -115,6 +115,27 @@ Flow Tracer::load_attr(Activation& a, const Instruction& i) {
   return Flow::kNext;
 }
 
+// super().name, of 3.12: the object that CPython leaves out is made.
+Flow Tracer::load_super_attr(Activation& a, const Instruction& i) {
+  constexpr int kMethod = 1, kTwoArguments = 2;
+  if (a.peek(3) != reinterpret_cast<PyObject*>(&PySuper_Type))
+    return stop_flow("break.instruction", "super is another name here");
+  PyObject* arguments[] = {a.peek(2), a.peek(1)};
+  const Owned super = Owned::steal(
+      PyObject_Vectorcall(a.peek(3), arguments, (i.flags & kTwoArguments) != 0 ? 2 : 0, nullptr));
+  Owned value, self;
+  const bool method = (i.flags & kMethod) != 0;
+  if (!super || !load_attribute(super.get(), a.name(i.arg), method, value, self))
+    return Flow::kRaise;
+  a.drop(3);
+  if (method) {
+    push_callable(a, std::move(value), std::move(self));
+  } else {
+    a.push(std::move(value));
+  }
+  return Flow::kNext;
+}
+
 Flow Tracer::store_attr(Activation& a, const Instruction& i) {
   if (!store_attribute(a.peek(1), a.name(i.arg), a.peek(2))) return Flow::kRaise;
   a.drop(2);
@@ -187,6 +208,7 @@ void Tracer::Handlers::add_variables(Table& table) {
   set(Op::kStoreGlobal, &Tracer::store_global);
   set(Op::kDeleteGlobal, &Tracer::store_global);
   set(Op::kLoadAttr, &Tracer::load_attr);
+  set(Op::kLoadSuperAttr, &Tracer::load_super_attr);
   set(Op::kStoreAttr, &Tracer::store_attr);
   set(Op::kDeleteAttr, &Tracer::delete_attr);
   set(Op::kImportName, &Tracer::import_name);
@@ -238,7 +260,7 @@ void Tracer::Handlers::add_unsupported(Table& table) {
                 Op::kLoadFromDictOrDeref,
                 Op::kLoadBuildClass,
                 Op::kSetupAnnotations,
-                Op::kLoadSuperAttr,
+
                 Op::kImportStar,
                 Op::kPrintExpr,
                 Op::kGetAwaitable,

@@ -1,4 +1,5 @@
 #include "capture/trace/library.h"
+#include "capture/guards/type_dict.h"
 
 #include <initializer_list>
 #include <string_view>
@@ -64,7 +65,7 @@ bool is_identity_type(PyTypeObject* type, const Library& known) {
 
 // Registries of types and ops that are never changed once made.
 bool is_identity_module(PyTypeObject* type) {
-  PyObject* dict = type->tp_dict;
+  PyObject* dict = type_dict(type);
   PyObject* module = dict == nullptr ? nullptr : PyDict_GetItemString(dict, "__module__");
   if (module == nullptr || !PyUnicode_Check(module)) return false;
   const char* text = PyUnicode_AsUTF8(module);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "capture/guards/type_dict.h"
 #include "capture/interpreter/thread_state.h"
 #include "capture/trace/builtin_table.h"
 #include "capture/trace/handlers.h"
@@ -244,7 +245,7 @@ bool Tracer::introduce_from_class(PyTypeObject* type, PyObject* function, PyObje
     if (!(base->tp_flags & Py_TPFLAGS_HEAPTYPE)) continue;
     PyObject *key, *value;
     Py_ssize_t place = 0;
-    while (PyDict_Next(base->tp_dict, &place, &key, &value)) {
+    while (PyDict_Next(type_dict(base), &place, &key, &value)) {
       if (accept(key, value)) return true;
       // Hidden by a class before this one in the order of bases: `super()` finds it.
       if (value == function) {

@@ -157,6 +157,7 @@ class Tracer final : public Observer {
   Flow load_global(Activation&, const Instruction&);
   Flow store_global(Activation&, const Instruction&);
   Flow load_attr(Activation&, const Instruction&);
+  Flow load_super_attr(Activation&, const Instruction&);
   Flow store_attr(Activation&, const Instruction&);
   Flow delete_attr(Activation&, const Instruction&);
   Flow import_name(Activation&, const Instruction&);

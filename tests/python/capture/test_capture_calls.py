@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
 import torch
 from capture_oracle import Captured
 
+from triptych import errors
 from triptych.backend import triptych as our_backend
 
 
@@ -86,6 +88,20 @@ def test_nothing_remains_of_a_failed_capture() -> None:
     assert repr(torch._C._dispatch_tls_local_include_set()) == repr(keys)
     assert not torch.compiler.is_compiling()
     assert (x + 1).shape == (3,)
+
+
+def test_no_exception_remains_handled() -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        try:
+            raise KeyError("k")
+        except KeyError:
+            if x.sum() > 0:
+                return x
+        return x + 1
+
+    with pytest.raises(errors.UnsupportedError):
+        Captured(function, torch.randn(3))
+    assert sys.exc_info() == (None, None, None)
 
 
 @pytest.mark.parametrize("grad", [True, False])
