@@ -175,6 +175,10 @@ Attempt attempt(const CaptureRequest& request, const Library& known, PyObject* d
     for (const GraphInput& input : result.inputs)
       result.needs_gradients |= TensorTrace::requires_grad(input.example.get());
     tracer.roll_back();
+    // What only the trace kept alive dies here: generators of its frames are closed without running
+    // the handlers and `finally` blocks that would write to the program's objects.
+    const InterpreterScope scope(&tracer);
+    tracer.let_go();
     if (!done) return made;
   }
   name_inputs(result);

@@ -33,6 +33,12 @@ Tracer::Tracer(CaptureResult& result, TensorTrace& tensors, const Library& known
 
 Tracer::~Tracer() { journal_.roll_back(); }
 
+void Tracer::let_go() {
+  stopping_ = true;
+  local_copies_.clear();
+  kept_.clear();
+}
+
 PyObject* Tracer::keep(Owned object) {
   kept_.push_back(std::move(object));
   return kept_.back().get();

@@ -59,6 +59,8 @@ class Tracer final : public Observer {
   // After the function has returned: its result as a recipe, and what was written. False: stopped.
   bool finish(PyObject* result);
   void roll_back() { journal_.roll_back(); }
+  // Drops every object that the trace kept. Frames that are entered meanwhile end at once.
+  void let_go();
 
   // ---- for the parts of the tracer
   // Ends the trace before this instruction; null.
