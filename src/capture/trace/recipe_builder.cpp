@@ -395,35 +395,84 @@ bool RecipeBuilder::fill(const Fresh& fresh) {
   return set_items(*dict, fresh.recipe, Effect::Kind::kSetAttribute);
 }
 
+namespace {
+
+// The first keys of `after` that stand in the order of `before`: those behind them have been added,
+// or deleted and added again.
+Py_ssize_t kept_in_order(PyObject* before, PyObject* after) {
+  Py_ssize_t kept = 0;
+  Py_ssize_t place_before = 0, place_after = 0;
+  PyObject *old_key, *new_key;
+  while (PyDict_Next(after, &place_after, &new_key, nullptr)) {
+    bool found = false;
+    while (!found && PyDict_Next(before, &place_before, &old_key, nullptr)) {
+      found = old_key == new_key || PyObject_RichCompareBool(old_key, new_key, Py_EQ) == 1;
+    }
+    if (!found) break;
+    ++kept;
+  }
+  return kept;
+}
+
+// The keys that were written: those that are gone now first, then in the order that the dict has.
+Owned in_final_order(PyObject* keys, PyObject* after) {
+  Owned list = Owned::steal(PyList_New(0));
+  for (const bool present : {false, true}) {
+    Py_ssize_t place = 0;
+    PyObject* key;
+    while (list && PyDict_Next(present ? after : keys, &place, &key, nullptr)) {
+      const int other = PyDict_Contains(present ? keys : after, key);
+      if (other < 0 || (other == present && PyList_Append(list.get(), key) < 0)) return {};
+    }
+  }
+  return list;
+}
+
+}  // namespace
+
 // Of a dict, key by key, so that what other code puts into it meanwhile stays.
 bool RecipeBuilder::dict_effects(PyObject* dict, PyObject* before, PyObject* keys, SourceId outside,
                                  std::uint32_t target) {
-  const Owned list = Owned::steal(PyDict_Keys(keys));
-  if (!list) return false;
+  const Owned after = Owned::steal(PyDict_Copy(dict));
+  const Owned list = after ? in_final_order(keys, after.get()) : Owned();
+  const Owned order = Owned::steal(list ? PyDict_Keys(after.get()) : nullptr);
+  if (!order) return false;
   tracer_.keep(Owned::copy(list.get()));
-  for (Py_ssize_t k = 0; k < PyList_GET_SIZE(list.get()); ++k) {
+  const auto add = [&](PyObject* key, PyObject* value) {
+    Effect effect;
+    effect.kind = value == nullptr ? Effect::Kind::kDeleteDictItem : Effect::Kind::kSetDictItem;
+    effect.target = target;
+    if (!build(key, effect.key) || (value != nullptr && !build(value, effect.value))) return false;
+    add_effect(std::move(effect));
+    return true;
+  };
+  const Owned moved = Owned::steal(PySet_New(nullptr));  // keys that were deleted and added again
+  const Py_ssize_t kept = kept_in_order(before, after.get());
+  for (Py_ssize_t k = kept; moved && k < PyList_GET_SIZE(order.get()); ++k) {
+    PyObject* key = PyList_GET_ITEM(order.get(), k);
+    if (PyDict_Contains(before, key) != 1) continue;
+    tracer_.guards().has_key(outside, key);
+    if (PySet_Add(moved.get(), key) < 0 || !add(key, nullptr)) return false;
+  }
+  for (Py_ssize_t k = 0; moved && k < PyList_GET_SIZE(list.get()); ++k) {
     PyObject* key = PyList_GET_ITEM(list.get(), k);
-    PyObject* value = PyDict_GetItemWithError(dict, key);
+    PyObject* value = PyDict_GetItemWithError(after.get(), key);
     PyObject* old = PyDict_GetItemWithError(before, key);
     if (PyErr_Occurred()) return false;
     const SourceId item = tracer_.result().sources.keyed(SourceKind::kDictItem, outside, key);
     if (!item) return false;
-    const bool same = value == old || (value != nullptr && old != nullptr &&
-                                       tracer_.is_fake(value) && tracer_.real_of(value) == old);
     if (value == nullptr && old == nullptr) {
       tracer_.guards().lacks_key(outside, key);
       continue;
     }
-    if (same && tracer_.was_read(item)) continue;  // else it may be another at a later call
+    const bool same = value == old || (value != nullptr && old != nullptr &&
+                                       tracer_.is_fake(value) && tracer_.real_of(value) == old);
+    const bool stays = PySet_Contains(moved.get(), key) != 1;
+    if (same && stays && tracer_.was_read(item)) continue;  // else another at a later call
     if (value == nullptr) tracer_.guards().has_key(outside, key);
-    Effect effect;
-    effect.kind = value == nullptr ? Effect::Kind::kDeleteDictItem : Effect::Kind::kSetDictItem;
-    effect.target = target;
-    if (!build(key, effect.key)) return false;
-    if (value != nullptr && !build(value, effect.value)) return false;
-    add_effect(std::move(effect));
+    if (!add(key, value)) return false;
   }
-  return true;
+  return PyErr_Occurred() == nullptr;
 }
 
 bool RecipeBuilder::effects() {
