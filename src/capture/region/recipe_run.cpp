@@ -16,7 +16,8 @@ bool RecipeRun::make_all() {
   values_.reserve(recipes_.size());
   for (std::size_t k = 0; k < recipes_.size(); ++k) {
     Owned value = make(recipes_[k], k);
-    if (!value) return false;
+    const bool unbound = recipes_[k].kind == Recipe::Kind::kSource && sources_[k] == nullptr;
+    if (!value && !unbound) return false;
     values_.push_back(std::move(value));
   }
   return true;

@@ -198,7 +198,7 @@ void Tracer::Handlers::add_variables(Table& table) {
   set(Op::kLoadFastAndClear, &Tracer::load_fast);
   set(Op::kLoadClosure, &Tracer::load_fast);
   set(Op::kStoreFast, &Tracer::store_fast);
-  set(Op::kDeleteFast, &Tracer::store_fast);
+  set(Op::kDeleteFast, &Tracer::load_fast);
   set(Op::kMakeCell, &Tracer::make_cell);
   set(Op::kCopyFreeVars, &Tracer::copy_free_vars);
   set(Op::kLoadDeref, &Tracer::load_deref);

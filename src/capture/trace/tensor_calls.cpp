@@ -171,7 +171,13 @@ Owned Tracer::call_torch(CapturedNode::Kind node_kind, PyObject* callable, PyObj
   Owned value = call_natively(callable, {values.data(), arguments.count, arguments.names});
   if (!value) {
     ops_seen_ = tensors_.ops();  // what ran before an error has changed nothing that is seen
-    return wants_data() ? stop("break.data", "the data of a tensor is read") : Owned();
+    if (wants_data()) return stop("break.data", "the data of a tensor is read");
+    const bool varies =
+        limits_.all_sizes_symbolic || (limits_.symbolic != nullptr && !limits_.symbolic->empty());
+    // The message would name symbols where eager's has numbers.
+    if (varies && !stopping_)
+      return stop("break.error", "an operation fails, on tensors whose sizes vary");
+    return {};
   }
   const bool has_result = contains_tensor(known_, value.get());
   if (!has_result && value.get() != Py_None) {

@@ -124,11 +124,16 @@ void Tracer::enter_root(const Frame& frame) {
   prepare_function(frame.function());
   PyObject** slots = frame.slots();
   pending_.resize(frame.slot_count());
-  for (int k = 0; k < frame.slot_count(); ++k) pending_[k] = slots[k] != nullptr;
+  // In the middle of a function a variable may be bound at one call and not at another.
+  const bool resumed = frame.resume_unit() > 0;
+  for (int k = 0; k < frame.slot_count(); ++k) pending_[k] = resumed || slots[k] != nullptr;
   any_pending_ = true;
   for (int k = 0; k < frame.stack_depth() && !stopping_; ++k) {
     PyObject*& operand = frame.stack()[k];
-    if (operand == nullptr) continue;
+    if (operand == nullptr) {
+      guards_.absent(result_.sources.stack(k));
+      continue;
+    }
     Owned value = read(operand, result_.sources.stack(k));
     if (!value) return PyErr_Clear();
     const Owned old = Owned::steal(std::exchange(operand, value.release()));
@@ -138,6 +143,10 @@ void Tracer::enter_root(const Frame& frame) {
 bool Tracer::take_pending(Activation& a, int slot) {
   if (!pending_[slot]) return true;
   pending_[slot] = false;
+  if (!a.local(slot)) {
+    guards_.absent(result_.sources.slot(slot));
+    return true;
+  }
   Owned value = read(a.local(slot), result_.sources.slot(slot));
   if (!value) return false;
   a.set_local(slot, std::move(value));
@@ -307,8 +316,8 @@ bool Tracer::describe_slots(Activation& a) {
   for (int k = 0; k < slots; ++k) {
     PyObject* value = a.local(k);
     std::uint32_t recipe = Effect::kNone;
-    if (value != nullptr && pending_[k]) {
-      recipe = recipes.load(result_.sources.slot(k));
+    if (pending_[k]) {
+      recipe = recipes.load(result_.sources.slot(k));  // bound or not
     } else if (value != nullptr && !recipes.build(value, recipe)) {
       return false;
     }

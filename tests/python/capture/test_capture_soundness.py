@@ -128,5 +128,7 @@ def test_every_change_is_seen(function: Any, arguments: Callable[[], tuple[Any, 
             programs.same(list(got), list(wanted), {})
             tried += 1
     assert tried > 0
-    assert not any(name.startswith("fallback.break") for name in triptych.counters())
+    # An operation that fails on sizes that vary is left to eager, whose message has the numbers.
+    breaks = [name for name in triptych.counters() if name.startswith("fallback.break")]
+    assert set(breaks) <= {"fallback.break.error"}
     triptych.reset()
