@@ -4,6 +4,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <tuple>
+
 #include "bindings.h"
 #include "capture/interpreter/self_test.h"
 #include "capture/region/region.h"
@@ -36,10 +39,11 @@ capture::Region& region(nb::handle object) {
   return *region;
 }
 
-nb::list region_entries(nb::handle object) {
-  nb::list entries;
-  for (const auto& entry : region(object).entries().entries()) {
+// `place` is the function's name, for a segment with the code unit where it starts.
+void describe(const capture::EntryTable& table, const std::string& place, nb::list& entries) {
+  for (const auto& entry : table.entries()) {
     nb::dict described;
+    described["place"] = place;
     described["hits"] = entry->hits;
     described["guards"] = entry->guards().texts();
     described["has_graph"] = entry->has_nodes();
@@ -49,6 +53,25 @@ nb::list region_entries(nb::handle object) {
     described["shortcut"] = nb::make_tuple(versions, steps);
     described["shortcuts_taken"] = entry->guards().shortcuts();
     entries.append(described);
+  }
+}
+
+std::string name_of(PyCodeObject* code) {
+  return nb::cast<std::string>(nb::borrow(code->co_qualname));
+}
+
+nb::list region_entries(nb::handle object) {
+  nb::list entries;
+  const capture::Region& found = region(object);
+  auto* const code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(found.function()));
+  describe(found.entries(), name_of(code), entries);
+  std::vector<std::tuple<std::string, int, const capture::Segment*>> segments;
+  for (const auto& [place, segment] : found.segments().all()) {
+    segments.emplace_back(name_of(place.first), place.second, segment.get());
+  }
+  std::ranges::sort(segments);
+  for (const auto& [name, unit, segment] : segments) {
+    describe(segment->entries, name + " at " + std::to_string(unit), entries);
   }
   return entries;
 }
@@ -75,7 +98,9 @@ void bind_capture(nb::module_& module) {
       "A callable that captures the function when called; `host` is a "
       "triptych.capture.host.Host. With `hooked_call` the function is the forward of `self`, "
       "an nn.Module; while that has hooks, `hooked_call` is called instead.");
-  module.def("region_entries", &region_entries, "What a region has captured, in order of use.");
+  module.def("region_entries", &region_entries,
+             "What a region has captured: its start's entries in order of use, then those of its "
+             "segments.");
   module.def(
       "graph_break", [] {},
       "Ends the graph here: what comes before and after is compiled apart. Does nothing else.");

@@ -85,6 +85,11 @@ Result<capture::Owned> PythonHost::compile(const capture::CaptureResult& capture
     const DynamoPaused paused;
     nb::object builder = host_.attr("builder")();
     emit_graph(captured, guards, builder);
+    if (nb::cast<bool>(host_.attr("wants_guards"))) {
+      nb::list texts;
+      for (const std::string& text : guards.texts()) texts.append(text);
+      host_.attr("guards")(texts);
+    }
     nb::list given;
     for (PyObject* input : inputs) given.append(nb::borrow(input));
     nb::object graph = host_.attr("compile")(builder, given);

@@ -27,6 +27,13 @@ class Host:
         logs.log("graph", lambda: _graph_text(gm))
         return self.backend(gm, list(inputs))
 
+    @property
+    def wants_guards(self) -> bool:
+        return "guards" in logs.enabled()
+
+    def guards(self, texts: Sequence[str]) -> None:
+        logs.log("guards", lambda: "\n  ".join([f"of {self.name}", *texts]))
+
     def recompiles(self, reasons: Sequence[tuple[str, str]]) -> None:
         reports.count("recompiles")
         texts = [f"{text} (read at {location})" if location else text for text, location in reasons]

@@ -110,6 +110,29 @@ class VersionMemo::Recorder {
     memo_.items_.push_back({memo_.words_.size(), object, key, number, expected});
   }
 
+  // It is the same object as long as this reference is alive and the pointer to it is the same.
+  bool alive(PyObject* object) {
+    const Expected& expected = memo_.alive_.emplace_back(object);
+    if (!expected.is_weak()) {
+      memo_.alive_.pop_back();
+      return false;
+    }
+    add_item(expected.holder(), nullptr, 0, object);
+    return true;
+  }
+
+  // Of a value that a compared pointer leads to.
+  bool is_stable(std::uint32_t place) {
+    PyObject* const object = value(place);
+    const bool lasts = object == nullptr || object == Py_None || PyBool_Check(object);
+    if (lasts) return true;
+    if (PyDict_CheckExact(object) && !volatile_[place]) {
+      has_dict_token_[place] = true;
+      return word(version_address(object), place);
+    }
+    return alive(object);
+  }
+
   // The contents of the dict in this register are implied.
   bool cover_dict(std::uint32_t place) {
     PyObject* const dict = value(place);
@@ -124,8 +147,10 @@ class VersionMemo::Recorder {
     PyObject* const object = value(place);
     if (!implied_[place] || object == nullptr) return false;
     if (!may_change_type(object) || has_type_token_[place]) return true;
+    auto* const type = reinterpret_cast<PyObject*>(Py_TYPE(object));
     has_type_token_[place] = true;
-    return word(&object->ob_type);
+    word(&object->ob_type);
+    return !types_.insert(type).second || alive(type);
   }
 
   bool cover_root(const GuardStep& step) {
@@ -143,7 +168,7 @@ class VersionMemo::Recorder {
     PyObject* const dict = value(step.from);
     if (dict == nullptr || !PyDict_Check(dict)) return false;
     add_item(dict, step.a.object, step.b.number, value(step.to));
-    return true;
+    return is_stable(step.to);
   }
 
   bool cover_instance_dict(const GuardStep& step) {
@@ -155,7 +180,8 @@ class VersionMemo::Recorder {
   }
 
   bool cover_field(const GuardStep& step, std::size_t offset) {
-    return word(reinterpret_cast<const char*>(value(step.from)) + offset);
+    word(reinterpret_cast<const char*>(value(step.from)) + offset);
+    return is_stable(step.to);
   }
 
   bool cover_class_attribute(const GuardStep& step) {
@@ -177,6 +203,7 @@ class VersionMemo::Recorder {
   const std::vector<bool>& volatile_;
   std::vector<bool> implied_, has_dict_token_, has_type_token_, is_root_;
   std::set<std::uint32_t> needed_;
+  std::set<PyObject*> types_;
 };
 
 bool VersionMemo::Recorder::load_is_implied(const GuardStep& step) {
@@ -271,6 +298,9 @@ std::size_t VersionMemo::first_changed(std::size_t from, std::size_t to) const {
 }
 
 bool VersionMemo::holds(const Item& item) {
+  if (item.key == nullptr && item.expected != nullptr) {
+    return weak_target(reinterpret_cast<PyWeakReference*>(item.object)) == item.expected;
+  }
   if (item.key == nullptr) {
     return type_version(reinterpret_cast<PyTypeObject*>(item.object)) ==
            static_cast<unsigned>(item.number);

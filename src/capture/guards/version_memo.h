@@ -56,8 +56,8 @@ class VersionMemo {
     const void* address;
     std::uint64_t expected;
   };
-  // An item of a dict that changes often, or, without a key, the version of a type. Checked when
-  // the words before it are.
+  // An item of a dict that changes often; without a key the target of a weak reference, or without
+  // an expected object the version of a type. Checked when the words before it are.
   struct Item {
     std::size_t words_before;
     PyObject* object;
@@ -72,6 +72,7 @@ class VersionMemo {
   static bool holds(const Item& item);
   bool all_hold(std::uint32_t& changed) const;
 
+  std::vector<Expected> alive_;  // what weak references are taken from
   std::vector<Root> roots_;
   std::vector<Word> words_;  // in an order in which each makes the next ones' addresses good
   std::vector<std::uint32_t> dicts_;  // of each word that is a version, the dict's register

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import io
+import os
 import pickle
 import sys
 import threading
@@ -206,6 +207,20 @@ def test_recompiles_are_told(capsys: Any, monkeypatch: Any) -> None:
     assert count("recompiles") >= 1
 
 
+def test_guards_and_graphs_are_printed(capsys: Any, monkeypatch: Any) -> None:
+    from triptych import logs
+
+    monkeypatch.setenv("TRIPTYCH_LOGS", "guards, graph")
+    logs.enabled.cache_clear()
+    try:
+        compiled(chain)(torch.ones(3), torch.ones(3))
+    finally:
+        logs.enabled.cache_clear()
+    printed = capsys.readouterr().err
+    assert "[triptych:guards] of chain" in printed and "L['x']: Float[3] on cpu" in printed
+    assert "[triptych:graph]" in printed and "torch.relu" in printed
+
+
 def test_unknown_log_topics_are_refused(monkeypatch: Any) -> None:
     from triptych import logs
 
@@ -376,6 +391,7 @@ def test_capture_shows_graphs_guards_and_breaks() -> None:
     assert "torch.relu" in first and "test_compiled.py" in first
     assert str(_C.Graph.parse(first)) == first
     assert any("L['x']: Float[4]" in guard for guard in captured.guards[0])
+    assert any("L['y']: Float[4]" in guard for guard in captured.guards[1])
     assert "2 graphs, 1 breaks" in str(captured)
 
 
@@ -566,3 +582,16 @@ def test_changed_sizes_become_symbols() -> None:
     for size in range(2, 6):
         fixed(torch.randn(size), 3)
     assert count("captures") == 6
+
+
+def test_a_forked_process_calls_what_was_captured() -> None:
+    region = check(chain, torch.ones(3), torch.ones(3))
+    pid = os.fork()
+    if pid == 0:
+        good = torch.equal(
+            region(torch.ones(3), torch.ones(3)), chain(torch.ones(3), torch.ones(3))
+        )
+        fresh = compiled(breaks_in_the_middle)(torch.ones(2))
+        good = good and torch.allclose(fresh, breaks_in_the_middle(torch.ones(2)))
+        os._exit(0 if good else 1)
+    assert os.waitpid(pid, 0)[1] == 0

@@ -205,3 +205,76 @@ def test_nothing_is_kept_alive():
     del root
     gc.collect()
     assert [reference() for reference in gone] == [None] * 3
+
+
+def at_the_same_place(old: int, make, tries: int = 20000):
+    """A new object that lies where one lay that is gone."""
+    kept = []
+    for _ in range(tries):
+        made = make()
+        if id(made) == old:
+            return made
+        kept.append(made)
+    pytest.skip("no object came to lie there")
+
+
+def test_other_code_at_the_same_place_is_seen():
+    namespace: dict = {}
+
+    def code(k):
+        exec(f"def function(x=5): return x + {k}", namespace)
+        return namespace.pop("function").__code__
+
+    root = tree()
+    root.function.__code__ = code(1)
+    check = program(root)
+    for _ in range(3):
+        assert isinstance(check(root, 3), list)
+    place = id(root.function.__code__)
+    root.function.__code__ = other.__code__
+    gc.collect()
+    made = at_the_same_place(place, lambda: code(2))
+    root.function.__code__ = made
+    assert isinstance(check(root, 3), str)
+
+
+def test_another_object_in_a_slot_at_the_same_place_is_seen():
+    root = tree()
+    root.slotted.value = float("7.5")
+    g = Guards()
+    own = g.slot(0)
+    for k in range(12):  # long enough for a short-cut
+        g.guard("absent", g.attribute(own, f"missing{k}"))
+    g.guard("type", own, Node)
+    g.guard("equals", g.keyed("member_slot", g.attribute(own, "slotted"), Slotted.value), 7.5)
+    check = g.program()
+    for _ in range(3):
+        assert check(root) == []
+    assert check.program.shortcuts > 0
+    place = id(root.slotted.value)
+    root.slotted.value = None
+    root.slotted.value = at_the_same_place(place, lambda: float("8.5"))
+    assert isinstance(check(root), str)
+
+
+def test_another_class_at_the_same_place_is_seen():
+    def make():
+        return type("Local", (Node,), {})
+
+    root = tree()
+    inner = root.pair[1]
+    inner.__class__ = make()
+    g = Guards()
+    own = g.slot(0)
+    for k in range(12):
+        g.guard("absent", g.attribute(own, f"missing{k}"))
+    g.guard("type", g.item("tuple_item", g.attribute(own, "pair"), 1), type(inner))
+    check = g.program()
+    for _ in range(3):
+        assert check(root) == []
+    assert check.program.shortcuts > 0
+    place = id(type(inner))
+    inner.__class__ = Node
+    gc.collect()
+    inner.__class__ = at_the_same_place(place, make, 300)
+    assert isinstance(check(root), str)
