@@ -25,7 +25,7 @@ Symbols = Mapping[tuple[int, int], str]
 # (name, kind, example, [(dimension, symbol)]), as _C.trace takes inputs
 InputSpec = tuple[str, str, Any, list[tuple[int, str]]]
 
-_one_at_a_time = threading.RLock()  # a trace changes state of the process while it runs
+one_at_a_time = threading.RLock()  # a trace changes state of the process while it runs
 # What the tracer's tensors and torch's own say when a kernel asks for their memory.
 _NO_MEMORY = (
     "a tensor has no data while its program is traced",
@@ -175,7 +175,7 @@ def _trace(
                 function(*pytree.tree_unflatten(flat, structure)), is_leaf=lambda x: x is None
             )
 
-    with _one_at_a_time, _dispatch_state_kept(), compiling(), no_data(), _no_memory():
+    with one_at_a_time, _dispatch_state_kept(), compiling(), no_data(), _no_memory():
         return _C.trace(program, inputs, default_table=default_decomposition, **request)
 
 
