@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from . import _C
 
+FACTS = "triptych_facts"  # of a node: TensorFacts, SizeFacts or ObjectFacts
+PARAMETER = "triptych_parameter"  # of a placeholder: it stands for a module's parameter
+HINTS = "triptych_hints"  # of a graph module: the value of each symbol when it was captured
 _FRAME_START = 'File "'
 _FRAME = re.compile(_FRAME_START + r'([^"]+)", line (\d+)')
 _TORCH = os.path.dirname(torch.__file__) + os.sep
@@ -27,6 +30,40 @@ _DTYPE_PREFIXES = (
     ("uint", "u"),
     ("int", "i"),
 )
+
+
+class TensorFacts(NamedTuple):
+    """What a captured graph says of a tensor; sizes that vary are texts ("s0", "2*s0 + 1")."""
+
+    dtype: torch.dtype
+    device: torch.device
+    requires_grad: bool
+    shape: tuple[int | str, ...]
+    strides: tuple[int | str, ...]
+    offset: int | str
+
+    @classmethod
+    def of(cls, tensor: torch.Tensor) -> TensorFacts:
+        return cls(
+            tensor.dtype,
+            tensor.device,
+            tensor.requires_grad,
+            tuple(map(_size, tensor.shape)),
+            tuple(map(_size, tensor.stride())),
+            _size(tensor.storage_offset()),
+        )
+
+
+class SizeFacts(NamedTuple):
+    text: str
+
+
+class ObjectFacts(NamedTuple):
+    type_name: str
+
+
+def _size(size: Any) -> int | str:
+    return size if type(size) is int else str(size)
 
 
 def from_fx(gm: GraphModule, example_inputs: Sequence[Any] = ()) -> _C.Graph:
@@ -115,9 +152,15 @@ class _Writer:
 
     def placeholder(self, node: Node) -> None:
         example = next(self.examples, None)
-        value = node.meta.get("example_value", node.meta.get("val", example))
-        kind = "parameter" if isinstance(value, torch.nn.Parameter) else "user"
+        value = self.value(node, example)
+        is_parameter = isinstance(value, torch.nn.Parameter) or node.meta.get(PARAMETER, False)
+        kind = "parameter" if is_parameter else "user"
         self.define(node, self.type(value), f"input.{kind}({json.dumps(str(node.target))})")
+
+    def value(self, node: Node, example: Any) -> Any:
+        """What is known of a node's value: our own facts, or what Dynamo and export leave."""
+        meta = node.meta
+        return meta.get(FACTS, meta.get("example_value", meta.get("val", example)))
 
     def get_attr(self, node: Node) -> None:
         value: Any = self.gm
@@ -136,7 +179,7 @@ class _Writer:
         arguments = [self.literal(argument, node) for argument in node.args]
         arguments += [f"{key}={self.literal(value, node)}" for key, value in node.kwargs.items()]
         call = f"{word(target_name(node))}({', '.join(arguments)})"
-        value = node.meta.get("example_value", node.meta.get("val"))
+        value = self.value(node, None)
         self.define(node, self.type(value), call + comment(node))
 
     call_method = call_function
@@ -154,6 +197,12 @@ class _Writer:
         self.lines.append(f"  %{node.name}: {type_} = {text}")
 
     def type(self, value: Any) -> str:
+        if isinstance(value, TensorFacts):
+            return self.tensor_type(value)
+        if isinstance(value, SizeFacts):
+            return f"int({self.size(value.text)})"
+        if isinstance(value, ObjectFacts):
+            return f"object({json.dumps(value.type_name)})"
         if isinstance(value, torch.Tensor) and value.layout == torch.strided:
             return self.tensor_type(value)
         if isinstance(value, torch.SymInt):
@@ -163,11 +212,15 @@ class _Writer:
                 return name
         return f"object({json.dumps(type(value).__name__)})"
 
-    def tensor_type(self, value: torch.Tensor) -> str:
+    def tensor_type(self, value: torch.Tensor | TensorFacts) -> str:
+        if isinstance(value, TensorFacts):
+            strides, offset = value.strides, value.offset
+        else:
+            strides, offset = value.stride(), value.storage_offset()
         parts = [
             f"{short(value.dtype)}[{', '.join(map(self.size, value.shape))}]",
-            f"strides=[{', '.join(map(self.size, value.stride()))}]",
-            f"offset={self.size(value.storage_offset())}",
+            f"strides=[{', '.join(map(self.size, strides))}]",
+            f"offset={self.size(offset)}",
         ]
         if value.device.type != "cpu":
             parts.append(f"device={json.dumps(str(value.device))}")
@@ -176,12 +229,22 @@ class _Writer:
         return " ".join(parts)
 
     def size(self, size: Any) -> str:
-        """A number, or a symbol of ours for each expression that PyTorch has."""
-        if not varies(size):
+        """A number, or a symbol for each expression of sizes."""
+        if not isinstance(size, str) and not varies(size):
             return str(size)
-        printed = str(size.node.expr)
-        plain = printed if printed.isidentifier() else f"e{len(self.symbols)}"
-        return self.symbols.setdefault(printed, (plain, size.node.hint))[0]
+        printed = size if isinstance(size, str) else str(size.node.expr)
+        if printed not in self.symbols:
+            plain = printed if printed.isidentifier() else f"e{len(self.symbols)}"
+            self.symbols[printed] = (plain, self.hint(size))
+        return self.symbols[printed][0]
+
+    def hint(self, size: Any) -> int:
+        """The value that a size had when it was captured."""
+        from . import _C
+
+        if not isinstance(size, str):
+            return int(size.node.hint)
+        return int(_C.SymExpr.parse(size).evaluate(self.gm.meta[HINTS]))
 
     def literal(self, value: Any, node: Node) -> str:
         if isinstance(value, torch.fx.Node):

@@ -22,7 +22,7 @@ class Host:
         return GraphBuilder()
 
     def compile(self, builder: Any, inputs: Sequence[Any]) -> Callable[..., Any]:
-        gm = builder.graph_module()
+        gm = builder.graph_module(inputs)
         reports.count("captures")
         logs.log("graph", lambda: _graph_text(gm))
         return self.backend(gm, list(inputs))

@@ -131,7 +131,9 @@ PyObject* Evaluator::evaluate_frame(PyThreadState* thread, Frame frame, bool rai
   Observer* observer = scope_->observer_;
   if (observer != nullptr && !observer->enter(frame)) {
     ++scope_->statistics_.chosen;
-    return pass_on(thread, frame, raised);
+    PyObject* result = pass_on(thread, frame, raised);
+    observer->declined_left();
+    return result;
   }
   if (watched_by_tool(thread, frame.code()) || !enter_frame_level(thread)) {
     ++scope_->statistics_.native;

@@ -30,6 +30,8 @@ class Observer {
   // A frame is about to be interpreted from its first instruction, or resumed. False: CPython runs
   // it.
   virtual bool enter(const Frame&) { return true; }
+  // A frame that `enter` declined has returned, been suspended, or raised.
+  virtual void declined_left() {}
   // Before an instruction at which CPython could go on, the leaving ones included.
   virtual Choice at_boundary(Activation&, const Instruction&) { return Choice::kInterpret; }
   // Around one instruction: operands are on the stack before, results after. May do it another way.

@@ -51,7 +51,12 @@ std::uint32_t Recorder::element_node(PyObject* object) {
   if (value.kind == Value::Kind::kNode) return value.index;
   CapturedNode node;
   node.target = Owned::copy(known_.operator_getitem);
-  node.arguments.push_back(node_argument(NodeArgument::Kind::kNode, element_node(value.parent)));
+  const std::uint32_t whole = element_node(value.parent);
+  const CapturedNode& made = result_.nodes[whole];
+  node.file = made.file;
+  node.line = made.line;
+  node.module_path = made.module_path;
+  node.arguments.push_back(node_argument(NodeArgument::Kind::kNode, whole));
   NodeArgument key;
   key.object = Owned::copy(value.key.get());
   node.arguments.push_back(std::move(key));

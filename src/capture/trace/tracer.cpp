@@ -153,8 +153,14 @@ bool Tracer::take_pending(Activation& a, int slot) {
   return true;
 }
 
+// What a frame that runs natively calls does too.
+bool Tracer::decline() {
+  ++native_depth_;
+  return false;
+}
+
 bool Tracer::enter(const Frame& frame) {
-  if (native_depth_ > 0) return false;
+  if (native_depth_ > 0) return decline();
   if (stopping_) return true;
   if (watched_by_tool(PyThreadState_Get(), frame.code())) {
     stop("break.watched", "a debugger or tracing tool watches the code");
@@ -168,7 +174,8 @@ bool Tracer::enter(const Frame& frame) {
   auto* function = reinterpret_cast<PyObject*>(frame.function());
   const bool known = is_external(function) || is_fresh_function(function);
   // A method of Tensor that C code calls, such as `__hash__`.
-  if (!known && function_rule(known_, function).kind == FunctionRule::Kind::kTorch) return false;
+  if (!known && function_rule(known_, function).kind == FunctionRule::Kind::kTorch)
+    return decline();
   if (!known && !introduce(frame)) {
     if (!stopping_) {
       stop("break.unknown_function", std::string("a call of ") +

@@ -50,6 +50,7 @@ class Tracer final : public Observer {
   ~Tracer() override;
 
   bool enter(const Frame& frame) override;
+  void declined_left() override { --native_depth_; }
   Flow execute(Activation& activation, const Instruction& instruction) override;
 
   bool stopped() const { return stopping_; }
@@ -187,6 +188,7 @@ class Tracer final : public Observer {
   Flow unsupported_op(Activation&, const Instruction&);
 
   Flow abort(Activation& activation);
+  bool decline();
   void enter_root(const Frame& frame);
   void prepare_function(PyFunctionObject* function);
   bool introduce(const Frame& frame);

@@ -59,7 +59,7 @@ class Captured:
         self.data = _C.capture_frame(self.code_function, slots, [], 0, UNBOUND, builder)
         values = self.load(slots)
         self.examples = [values[k] for k in self.data["inputs"]]
-        self.gm = builder.graph_module()
+        self.gm = builder.graph_module(self.examples)
         self.run_graph: Callable[..., Any] = self.gm.forward
 
     def load(self, slots: list[Any]) -> list[Any]:
