@@ -126,7 +126,8 @@ void guard_memory(Tracer& tracer, CaptureResult& result) {
   for (std::size_t w = 0; w < result.inputs.size(); ++w) {
     if (!TensorTrace::was_written(result.inputs[w].example.get())) continue;
     for (std::size_t k = 0; k < result.inputs.size(); ++k) {
-      if (k != w) tracer.guards().disjoint(result.inputs[w].source, result.inputs[k].source);
+      if (k != w && tracer.is_fake(result.inputs[k].example.get()))
+        tracer.guards().disjoint(result.inputs[w].source, result.inputs[k].source);
     }
   }
 }
@@ -160,6 +161,7 @@ Attempt attempt(const CaptureRequest& request, const Library& known, PyObject* d
         returned && !tracer.stopped() && made.boundary >= 0 && tracer.finish(returned.get());
     if (tracer.reached_stop()) done = true;
     if (done) {
+      PyErr_Clear();  // the one by which the frames were left
       guard_memory(tracer, result);
       result.guards.relations = tensors.value()->relations();
     } else if (tracer.stopped()) {

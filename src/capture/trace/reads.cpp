@@ -65,6 +65,30 @@ TensorTrace::Symbols Tracer::choose_symbols(PyObject* tensor, SourceId source, T
   return chosen;
 }
 
+// An integer that was another at a later call, as a value of the graph; null without an exception
+// where it is to be a constant.
+Owned Tracer::symbolic_integer(PyObject* value, SourceId source) {
+  if (limits_.symbolic == nullptr || limits_.symbolic->empty() || Py_TYPE(value) != &PyLong_Type)
+    return {};
+  const auto known = integers_.find(source.index);
+  if (known != integers_.end()) return Owned::copy(known->second);
+  if (!limits_.symbolic->contains({result_.sources.text(source), InputSymbol::kInteger})) return {};
+  int overflow = 0;
+  const long long hint = PyLong_AsLongLongAndOverflow(value, &overflow);
+  if (overflow != 0 || hint < 2) return {};
+  InputSymbol symbol;
+  symbol.name = "s" + std::to_string(result_.guards.symbols.size());
+  symbol.source = source;
+  symbol.dimension = InputSymbol::kInteger;
+  symbol.hint = hint;
+  Owned made = tensors_.symbolic_integer(symbol.name, hint);
+  if (!made) return {};
+  result_.guards.symbols.push_back(std::move(symbol));
+  recorder_.add_real(made.get(), value, source);
+  integers_[source.index] = made.get();
+  return made;
+}
+
 Owned Tracer::concrete(PyObject* object) {
   if (!is_symbolic(object)) return Owned::copy(object);
   ++native_depth_;
@@ -104,6 +128,8 @@ Owned Tracer::read(PyObject* value, SourceId source) {
   read_sources_.insert(source.index);
   switch (kind(value)) {
     case Kind::kLeaf:
+      if (Owned symbol = symbolic_integer(value, source)) return symbol;
+      if (PyErr_Occurred()) return {};
       guards_.equals(source, value);
       return Owned::copy(value);
     case Kind::kSingleton:

@@ -234,7 +234,8 @@ Owned Tracer::binary(int operation, PyObject* left, PyObject* right) {
   static const OperatorTable operators;
   // A number is not changed in place.
   constexpr int kPlain = NB_INPLACE_ADD - NB_ADD;
-  if (is_inplace(operation) && kind(left) == Kind::kLeaf) operation -= kPlain;
+  if (is_inplace(operation) && (kind(left) == Kind::kLeaf || is_symbolic(left)))
+    operation -= kPlain;
   PyObject* function = operation < 32 ? operators.functions[operation] : nullptr;
   if (function == nullptr) return stop("break.instruction", "an unknown operator");
   PyObject* operands[] = {left, right};

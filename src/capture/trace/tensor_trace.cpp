@@ -122,6 +122,10 @@ std::vector<ir::SymGuard> TensorTrace::relations() const {
   return state_->trace.shapes()->guards();
 }
 
+Owned TensorTrace::symbolic_integer(const std::string& name, std::int64_t hint) {
+  return Owned::steal(python_bridge::to_python(state_->trace.shapes()->symbol(name, hint)));
+}
+
 Owned TensorTrace::fake(PyObject* object, const Symbols& symbols) {
   const at::Tensor& real = *tensor_of(object);
   try {
@@ -154,10 +158,15 @@ bool TensorTrace::is_fake(PyObject* tensor) {
   return found != nullptr && functional::isFunctionalTensor(*found);
 }
 
-bool TensorTrace::requires_grad(PyObject* tensor) { return tensor_of(tensor)->requires_grad(); }
+bool TensorTrace::requires_grad(PyObject* input) {
+  const at::Tensor* tensor = tensor_of(input);
+  return tensor != nullptr && tensor->requires_grad();
+}
 
-bool TensorTrace::was_written(PyObject* fake) {
-  const at::Tensor& tensor = *tensor_of(fake);
+bool TensorTrace::was_written(PyObject* input) {
+  const at::Tensor* found = tensor_of(input);
+  if (found == nullptr) return false;  // a symbolic integer
+  const at::Tensor& tensor = *found;
   // One of inference mode counts no versions: whoever runs the graph looks at its inputs' memory.
   return !tensor.is_inference() && tensor._version() > 0;
 }

@@ -28,14 +28,17 @@ class TensorTrace {
   using Symbols = std::vector<std::pair<std::int64_t, std::string>>;  // (dimension, name)
   // A plain torch.Tensor with the metadata of a real one and no data. Null: an exception is set.
   Owned fake(PyObject* real, const Symbols& symbols);
+  // A torch.SymInt: a new symbol.
+  Owned symbolic_integer(const std::string& name, std::int64_t hint);
   // What must hold between the symbols for the trace to be right.
   std::vector<ir::SymGuard> relations() const;
   // Why a tensor cannot be replaced by a fake, if so.
   static std::optional<Error> refusal(PyObject* real);
   static bool is_fake(PyObject* tensor);
-  static bool requires_grad(PyObject* tensor);
+  // Of an input of a graph: a fake, or a symbolic integer.
+  static bool requires_grad(PyObject* input);
   // It was written in place, since it was made.
-  static bool was_written(PyObject* fake);
+  static bool was_written(PyObject* input);
 
   // How many ops have come so far: one that nobody logged was called behind the tracer's back.
   std::uint64_t ops() const;

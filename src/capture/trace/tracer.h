@@ -201,6 +201,7 @@ class Tracer final : public Observer {
   void locate(CapturedNode& node);
 
   Owned substitute(PyObject* tensor, SourceId source);
+  Owned symbolic_integer(PyObject* value, SourceId source);
   TensorTrace::Symbols choose_symbols(PyObject* tensor, SourceId source, TensorFacts& facts);
   Owned localized_dict(PyObject* dict);
   bool load_tensor_attribute(PyObject* owner, PyObject* name, bool method, Owned& value,
@@ -249,6 +250,7 @@ class Tracer final : public Observer {
   std::unordered_set<PyObject*> prepared_functions_;
   std::unordered_set<PyObject*> identity_numbers_;
   std::unordered_set<std::uint32_t> read_sources_;
+  std::unordered_map<std::uint32_t, PyObject*> integers_;  // symbolic ones, by source
   std::vector<PyObject*> identified_;  // objects from outside whose ids were compared
   std::vector<Owned> kept_;
   std::vector<Owned> local_copies_;  // of containers from outside, with what they were made of

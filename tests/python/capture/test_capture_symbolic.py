@@ -105,3 +105,19 @@ def test_model_with_other_batches(name: str) -> None:
         got, wanted = compiled(*inputs), case.model(*inputs)
         torch.testing.assert_close(got[0], wanted[0])
     assert triptych.counters()["captures"] == 2
+
+
+@pytest.mark.parametrize("backend", ["eager", "triptych"])
+def test_an_integer_that_changes(backend: str) -> None:
+    def function(x: Tensor, step: int, state: dict[str, int]) -> Any:
+        state["calls"] += 1
+        return x * step + state["calls"], step + 1, isinstance(step, int), step > 3
+
+    compiled = triptych.compile(function, backend=backend, options=OURS)
+    ours, eagers = {"calls": 7}, {"calls": 7}
+    for step in range(4, 12):
+        x = torch.randn(3)
+        check(compiled(x, step, ours), function(x, step, eagers))
+        assert ours == eagers
+    assert triptych.counters()["captures"] <= 3
+    assert not any(name.startswith("fallback") for name in triptych.counters())
