@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -45,7 +44,7 @@ class GraphBuilder:
         example: Any,
     ) -> Node:
         kind = "call_method" if is_method else "call_function"
-        node = self.graph.create_node(kind, public_target(target), args, kwargs)
+        node = self.graph.create_node(kind, target, args, kwargs)
         self.nodes += 1
         node.meta[FACTS] = facts_of(example)
         if file:
@@ -77,13 +76,3 @@ def facts_of(example: Any) -> Any:
     if isinstance(example, torch.SymInt):
         return SizeFacts(str(example))
     return ObjectFacts(type(example).__name__)
-
-
-def public_target(target: Any) -> Any:
-    """The function by which others know a C function that torch has under two names."""
-    return _renamed().get(target, target) if callable(target) else target
-
-
-@functools.cache
-def _renamed() -> dict[Callable[..., Any], Callable[..., Any]]:
-    return {}
