@@ -66,7 +66,7 @@ def show_model() -> None:
         first = time.perf_counter() - start
         for graph in graphs:
             print("\n".join(graph_lines(graph)))
-        print(f"first call {first:.2f} s, of which capture by Dynamo most")
+        print(f"first call {first:.2f} s, capture and all stages")
         error = (actual - expected).abs().max().item()
         print(f"max error against eager: {error:.3g} (largest value {expected.abs().max():.3g})")
         torch.testing.assert_close(actual, expected)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import names, reports
-from .compile import capture, check_flags, choose_backend
+from . import options as option_table
+from .compile import CAPTURING, capture, check_flags, choose_backend
 from .reports import Fallback, GraphRecord
 
 ARGUMENTS = ("fullgraph", "dynamic", "mode", "options")  # of `compile`, that `explain` takes too
@@ -101,7 +102,11 @@ def explain(function: Callable[..., Any], **arguments: Any) -> Callable[..., Rep
             note_break(report, gm)
             return backend(gm, example_inputs)
 
-        compiled = capture(function, explaining, fullgraph=fullgraph, dynamic=dynamic)
+        given = option_table.as_mapping(options)
+        capturing = {name: value for name, value in given.items() if name in CAPTURING}
+        compiled = capture(
+            function, explaining, fullgraph=fullgraph, dynamic=dynamic, given=capturing
+        )
         with reports.recording() as report.graphs, reports.capture_notes() as notes:
             report.result = compiled(*args, **kwargs)
         report.breaks += [note for kind, note in notes if kind == "breaks"]

@@ -38,7 +38,10 @@ def test_report_of_one_graph(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"normalize", "generate"} <= set(report.graphs[0].milliseconds)
 
 
-def test_report_names_graph_breaks_with_the_line() -> None:
+@pytest.mark.parametrize(
+    ("capture", "code"), [("triptych", "break.data"), ("dynamo", "capture.graph_break")]
+)
+def test_report_names_graph_breaks_with_the_line(capture: str, code: str) -> None:
     def broken(x: torch.Tensor) -> torch.Tensor:
         x = x * 2
         if x.sum() > 0:  # the break
@@ -47,8 +50,8 @@ def test_report_names_graph_breaks_with_the_line() -> None:
 
     line = broken.__code__.co_firstlineno + 2
     with torch.no_grad():
-        report = triptych.explain(broken)(torch.ones(3))
-    assert [fallback.code for fallback in report.breaks] == ["capture.graph_break"]
+        report = triptych.explain(broken, options={"capture": capture})(torch.ones(3))
+    assert [fallback.code for fallback in report.breaks] == [code]
     assert report.breaks[0].location == f"{__file__}:{line}"
     assert f"{__file__}:{line}" in str(report)
 
