@@ -114,6 +114,9 @@ class GraphCompiler:
             if not isinstance(value, torch.Tensor | torch.SymInt) and type(value) is not int:
                 message = f"an input of type {type(value).__name__}"
                 return Fallback("graph", "backend.input_kind", message, first_location(self.gm))
+        if any(isinstance(value, torch.Tensor) and value.is_meta for value in inputs):
+            message = "a tensor on the meta device, which has no data"
+            return Fallback("graph", "backend.meta_tensor", message, first_location(self.gm))
         tensors = [id(value) for value in inputs if isinstance(value, torch.Tensor)]
         if len(set(tensors)) < len(tensors):
             message = "one tensor is given for two inputs of a graph that tells them apart"

@@ -37,6 +37,7 @@ enum FieldIndex {
   kTorchFunction,
   kFunctionModes,
   kDispatchModes,
+  kDualLevel,
   kFieldCount,
 };
 
@@ -56,7 +57,20 @@ constexpr Field kFields[kFieldCount] = {
     {"__torch_function__", 33, 2, false},
     {"the number of __torch_function__ modes", 35, 8, false},
     {"the number of dispatch modes", 43, 8, false},
+    {"a level of forward-mode gradients", 51, 1, true},
 };
+
+// Within `torch.autograd.forward_ad.dual_level()`: tensors may carry tangents then.
+bool in_dual_level() {
+  static PyObject* const names = [] {
+    const Owned module = Owned::steal(PyImport_ImportModule("torch.autograd.forward_ad"));
+    PyErr_Clear();
+    return module ? Py_NewRef(PyModule_GetDict(module.get())) : nullptr;
+  }();
+  static PyObject* const name = PyUnicode_InternFromString("_current_level");
+  PyObject* level = names == nullptr ? nullptr : PyDict_GetItemWithError(names, name);
+  return level != nullptr && PyLong_Check(level) && PyLong_AsLong(level) >= 0;
+}
 
 class Packer {
  public:
@@ -69,6 +83,13 @@ class Packer {
  private:
   std::uint64_t word_ = 0;
 };
+
+// Within vmap, grad, jvp and the like of torch.func.
+bool in_transform(const StateWord& state) {
+  constexpr c10::DispatchKeySet kLayers({c10::DispatchKey::FuncTorchDynamicLayerFrontMode,
+                                         c10::DispatchKey::FuncTorchDynamicLayerBackMode});
+  return (state.bits[0] & kLayers.raw_repr()) != 0;
+}
 
 std::uint64_t get(const StateWord& state, FieldIndex field) {
   const std::uint64_t most = (std::uint64_t{1} << kFields[field].bits) - 1;
@@ -108,6 +129,7 @@ StateWord read_state() {
              static_cast<std::uint64_t>(at::impl::PythonTorchFunctionTLS::stack_len()));
   packer.set(kDispatchModes,
              static_cast<std::uint64_t>(c10::impl::TorchDispatchModeTLS::stack_len()));
+  packer.set(kDualLevel, in_dual_level());
   return {{keys.included_.raw_repr(), keys.excluded_.raw_repr(), packer.word()}};
 }
 
@@ -125,7 +147,7 @@ std::string state_change(const StateWord& from, const StateWord& to) {
 
 bool state_has_modes(const StateWord& state) {
   return get(state, kFunctionModes) != 0 || get(state, kDispatchModes) != 0 ||
-         get(state, kTorchFunction) != 0;
+         get(state, kTorchFunction) != 0 || get(state, kDualLevel) != 0 || in_transform(state);
 }
 
 }  // namespace triptych::capture

@@ -31,6 +31,11 @@ _PyInterpreterFrame*& current_frame(PyThreadState* thread) {
 
 }  // namespace
 
+bool can_import(Borrowed builtins) {
+  return builtins && PyDict_Check(builtins) &&
+         PyDict_GetItemString(builtins, "__import__") != nullptr;
+}
+
 PyCodeObject* Frame::code() const {
 #if PY_VERSION_HEX >= 0x030d0000
   return reinterpret_cast<PyCodeObject*>(frame_->f_executable);

@@ -12,6 +12,9 @@ struct _PyInterpreterFrame;
 
 namespace triptych::capture {
 
+// Whether an import works where these are the builtins: code may be run with a few names only.
+bool can_import(Borrowed builtins);
+
 class Frame {
  public:
   explicit Frame(_PyInterpreterFrame* frame) : frame_(frame) {}

@@ -150,7 +150,9 @@ std::shared_ptr<const Entry> EntryTable::fail(const Error& error, const RegionOp
   }
   // Another thread's capture says nothing about this code.
   if (error.code == "capture.scope") return nullptr;
-  if (++failures_ >= kMostFailures) full_ = true;
+  // Nor does a mode that is active at this call.
+  const bool counts = error.code != "capture.mode";
+  if (counts && ++failures_ >= kMostFailures) full_ = true;
   host.runs_eagerly(error);
   return nullptr;
 }
@@ -170,7 +172,13 @@ std::shared_ptr<const Entry> EntryTable::add(GuardContext& context, FrameState s
     return nullptr;
   }
   note_misses(context, options, host);
-  Result<std::shared_ptr<Entry>> made = capture(context, copy_of(state), options, host);
+  Result<std::shared_ptr<Entry>> made = [&]() -> Result<std::shared_ptr<Entry>> {
+    try {
+      return capture(context, copy_of(state), options, host);
+    } catch (const std::exception& error) {  // must not go through frames of CPython
+      return internal_error("capture.exception", error.what());
+    }
+  }();
   if (!made.ok()) return fail(made.error(), options, host);
   std::shared_ptr<Entry> entry = std::move(made).value();
   failures_ = 0;

@@ -84,6 +84,7 @@ class SegmentRunner final : public Observer {
   bool enter(const Frame& frame) override {
     if (std::exchange(is_first_, false)) return true;
     if (native_depth_ > 0 || !is_plain_frame(frame) || is_library_code(frame.code())) return false;
+    if (!can_import(frame.builtins())) return false;  // nor could we, in its place
     for (int k = 0; k < frame.slot_count(); ++k) {
       PyObject* const value = frame.slots()[k];
       if (value != nullptr && holds_tensor(value)) return true;

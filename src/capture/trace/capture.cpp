@@ -196,6 +196,9 @@ Result<CaptureResult> capture(const CaptureRequest& request) {
   constexpr int kSuspends = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
   if (code->co_flags & kSuspends)
     return unsupported("capture.generator", "generators and coroutines live in their frame");
+  const auto* function = reinterpret_cast<PyFunctionObject*>(request.state.function.get());
+  if (!can_import(function->func_builtins))
+    return unsupported("capture.builtins", "a function whose builtins are not Python's");
   const StateWord state = read_state();
   if (state_has_modes(state))
     return unsupported("capture.mode", "a mode is active that takes torch functions over");

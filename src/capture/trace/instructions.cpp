@@ -230,8 +230,10 @@ void Tracer::Handlers::add_values(Table& table) {
   set(Op::kDeleteSubscr, &Tracer::delete_subscr);
   set(Op::kBinarySlice, &Tracer::slice_op);
   set(Op::kStoreSlice, &Tracer::unsupported_op);
-  for (Op op : {Op::kListExtend, Op::kSetUpdate, Op::kDictUpdate, Op::kDictMerge, Op::kGetLen})
-    set(op, &Tracer::local_top);
+  for (Op op : {Op::kListAppend, Op::kSetAdd, Op::kMapAdd, Op::kListExtend, Op::kSetUpdate,
+                Op::kDictUpdate, Op::kDictMerge})
+    set(op, &Tracer::grow);
+  set(Op::kGetLen, &Tracer::local_top);
   for (Op op : {Op::kFormatValue, Op::kConvertValue, Op::kFormatSimple, Op::kFormatWithSpec})
     set(op, &Tracer::format);
   for (Op op :

@@ -306,6 +306,18 @@ Flow Tracer::local_top(Activation& a, const Instruction& i) {
   return semantics::run(a, i);
 }
 
+// A display or comprehension under way. Its container lies below what is added; behind a graph
+// break it is one from outside.
+Flow Tracer::grow(Activation& a, const Instruction& i) {
+  PyObject* container = a.peek(i.arg + (i.op == Op::kMapAdd ? 2 : 1));
+  if (is_external(container)) {
+    if (!before_write(container)) return Flow::kRaise;
+    if (PyDict_Check(container) && !journal_.note_all(container)) return Flow::kRaise;
+  }
+  const bool adds_one = i.op == Op::kListAppend || i.op == Op::kSetAdd || i.op == Op::kMapAdd;
+  return adds_one ? semantics::run(a, i) : local_top(a, i);
+}
+
 Flow Tracer::format(Activation& a, const Instruction& i) {
   constexpr int kHasSpec = 4;
   const bool with_spec =

@@ -150,6 +150,17 @@ bool Tracer::to_argument(PyObject* value, NodeArgument& argument) {
   return false;
 }
 
+// Its exception is the program's, unless only a trace could raise it so.
+Owned Tracer::torch_call_failed() {
+  if (wants_data()) return stop("break.data", "the data of a tensor is read");
+  const bool varies =
+      limits_.all_sizes_symbolic || (limits_.symbolic != nullptr && !limits_.symbolic->empty());
+  // The message would name symbols where eager's has numbers.
+  if (varies && !stopping_)
+    return stop("break.error", "an operation fails, on tensors whose sizes vary");
+  return {};
+}
+
 Owned Tracer::call_torch(CapturedNode::Kind node_kind, PyObject* callable, PyObject* target,
                          const Arguments& arguments) {
   if (node_kind == CapturedNode::Kind::kMethod &&
@@ -171,13 +182,7 @@ Owned Tracer::call_torch(CapturedNode::Kind node_kind, PyObject* callable, PyObj
   Owned value = call_natively(callable, {values.data(), arguments.count, arguments.names});
   if (!value) {
     ops_seen_ = tensors_.ops();  // what ran before an error has changed nothing that is seen
-    if (wants_data()) return stop("break.data", "the data of a tensor is read");
-    const bool varies =
-        limits_.all_sizes_symbolic || (limits_.symbolic != nullptr && !limits_.symbolic->empty());
-    // The message would name symbols where eager's has numbers.
-    if (varies && !stopping_)
-      return stop("break.error", "an operation fails, on tensors whose sizes vary");
-    return {};
+    return torch_call_failed();
   }
   const bool has_result = contains_tensor(known_, value.get());
   if (!has_result && value.get() != Py_None) {
@@ -200,6 +205,8 @@ Owned Tracer::call_torch(CapturedNode::Kind node_kind, PyObject* callable, PyObj
     const char* name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(arguments.names, k - arguments.count));
     auto& keyword = node.keywords.emplace_back(name, NodeArgument());
     if (!to_argument(values[k], keyword.second)) return {};
+    if (values[k] == Py_True && std::string_view(name) == "requires_grad")
+      return stop("break.requires_grad", "a tensor is made that requires gradients");
   }
   ops_seen_ = tensors_.ops();
   if (Py_TYPE(value.get()) == known_.tensor && !TensorTrace::is_fake(value.get()))

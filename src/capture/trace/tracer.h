@@ -175,6 +175,7 @@ class Tracer final : public Observer {
   Flow store_subscr(Activation&, const Instruction&);
   Flow delete_subscr(Activation&, const Instruction&);
   Flow slice_op(Activation&, const Instruction&);
+  Flow grow(Activation&, const Instruction&);
   Flow local_top(Activation&, const Instruction&);  // its top operand is looked into by C code
   Flow format(Activation&, const Instruction&);
   Flow jump_on_truth(Activation&, const Instruction&);
@@ -189,6 +190,7 @@ class Tracer final : public Observer {
 
   Flow abort(Activation& activation);
   bool decline();
+  Owned torch_call_failed();
   void enter_root(const Frame& frame);
   void prepare_function(PyFunctionObject* function);
   bool introduce(const Frame& frame);

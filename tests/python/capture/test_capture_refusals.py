@@ -1,0 +1,107 @@
+"""What no capture follows runs as it is: modes that take calls over, odd builtins, printing."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+import torch.autograd.forward_ad as forward_ad
+
+import triptych
+
+X = torch.arange(1.0, 3.0)
+
+
+@pytest.fixture(autouse=True)
+def _clean() -> Iterator[None]:
+    triptych.reset()
+    yield
+    triptych.reset()
+
+
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    return triptych.compile(function, options={"capture": "triptych"})
+
+
+def printed(x: torch.Tensor) -> torch.Tensor:
+    print(x)
+    y = x + 1
+    print(f"{y}")
+    return y * 2
+
+
+def named(x: torch.Tensor) -> Any:
+    return collections.namedtuple("Pair", "a b")(x, 1)
+
+
+def requiring(x: torch.Tensor) -> Any:
+    with torch.enable_grad():
+        weight = torch.ones(2, requires_grad=True)
+        (weight * x).sum().backward()
+    return weight.grad
+
+
+# More items than a display takes at once: it grows one by one, and is from outside behind a break.
+exec(f"def display(x): return [x * 2, {'1, ' * 30} float(x.sum()), x + 1]")
+exec(f"def set_display(x): return {{ {', '.join(map(str, range(31)))}, float(x.sum()), 7 }}")
+
+
+@pytest.mark.parametrize(
+    "function", [str, printed, named, requiring, globals()["display"], globals()["set_display"]]
+)
+@torch.no_grad()
+def test_as_eager(function: Callable[..., Any], capsys: pytest.CaptureFixture[str]) -> None:
+    run = compiled(lambda x: function(x)) if function is str else compiled(function)
+    for factor in (1, 2, 3):
+        wanted = function(X * factor)
+        shown = capsys.readouterr().out
+        found = run(X * factor)
+        if isinstance(wanted, str | set):
+            assert found == wanted
+        else:
+            torch.testing.assert_close(found, wanted)
+        assert capsys.readouterr().out == shown
+    assert "test_as_eager" in globals()  # this frame is still the thread's
+
+
+@torch.no_grad()
+def test_builtins_that_cannot_import() -> None:
+    names: dict[str, Any] = {"__builtins__": {"len": len}}
+    exec("def function(x): return x + len(x)", names)
+    torch.testing.assert_close(compiled(names["function"])(X), X + 2)
+    assert triptych.counters()["fallback.capture.builtins"] == 1
+
+
+@torch.no_grad()
+def test_tensors_without_data() -> None:
+    result = compiled(lambda x: x * 2 + 1)(torch.ones(2, device="meta"))
+    assert result.is_meta and result.shape == (2,)
+    assert triptych.counters()["fallback.backend.meta_tensor"] == 1
+
+
+def test_transforms_of_torch_func() -> None:
+    def square(x: torch.Tensor) -> torch.Tensor:
+        return x * x.sum()
+
+    run, rows = compiled(square), torch.ones(3, 2)
+    for _ in range(5):  # it does not count against the function
+        torch.testing.assert_close(torch.func.vmap(run)(rows), torch.func.vmap(square)(rows))
+    with torch.no_grad():
+        torch.testing.assert_close(run(X), square(X))
+    assert triptych.counters()["captures"] == 1
+    both = compiled(torch.func.vmap(square))
+    torch.testing.assert_close(both(rows), torch.func.vmap(square)(rows))
+    sum_of = compiled(lambda x: (x * x).sum())
+    torch.testing.assert_close(torch.func.grad(sum_of)(X), 2 * X)
+
+
+def test_tangents_are_kept() -> None:
+    run = compiled(lambda x: x * 2 + 1)
+    with torch.no_grad():
+        run(X)
+    with forward_ad.dual_level():
+        result = run(forward_ad.make_dual(X, X))
+        torch.testing.assert_close(forward_ad.unpack_dual(result).tangent, 2 * X)
