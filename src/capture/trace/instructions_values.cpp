@@ -360,8 +360,22 @@ Flow Tracer::unpack(Activation& a, const Instruction& i) {
   return semantics::run(a, i);
 }
 
+// `super()` looks at the frame's first variable, which no instruction has read.
+bool Tracer::read_self(Activation& a) {
+  if (!any_pending_ || a.frame().get() != root_) return true;
+  if (!take_pending(a, 0)) return false;
+  PyObject* cell = a.local(0);
+  if (cell == nullptr || !PyCell_Check(cell) || PyCell_GET(cell) == nullptr) return true;
+  const SourceId source = source_of(cell);
+  if (!source || journal_.written(cell)) return true;
+  const SourceId contents = result_.sources.step(SourceKind::kCellContents, source);
+  return static_cast<bool>(read(PyCell_GET(cell), contents));
+}
+
 Flow Tracer::call_op(Activation& a, const Instruction& i) {
   const CallSite site = call_site(a, i);
+  const bool is_super = site.callable == reinterpret_cast<PyObject*>(&PySuper_Type);
+  if (is_super && site.positional == 0 && !read_self(a)) return Flow::kRaise;
   Owned result = call(site.callable, {site.arguments, site.positional, site.keyword_names});
   return finish_call(a, std::move(result), site.operands);
 }

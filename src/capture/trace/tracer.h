@@ -190,6 +190,7 @@ class Tracer final : public Observer {
 
   Flow abort(Activation& activation);
   bool decline();
+  bool read_self(Activation& activation);
   Owned torch_call_failed();
   void enter_root(const Frame& frame);
   void prepare_function(PyFunctionObject* function);

@@ -67,6 +67,31 @@ def test_as_eager(function: Callable[..., Any], capsys: pytest.CaptureFixture[st
     assert "test_as_eager" in globals()  # this frame is still the thread's
 
 
+class Base:
+    def __init__(self) -> None:
+        triptych.graph_break()
+        self.scale = 3
+
+
+class Derived(Base):
+    def __init__(self, value: torch.Tensor):
+        super().__init__()
+        self.value = value * self.scale
+
+
+@torch.no_grad()
+def test_super_behind_a_break() -> None:
+    def make(x: torch.Tensor) -> Derived:
+        triptych.graph_break()
+        return Derived(x)
+
+    run = compiled(make)
+    for factor in (1, 2, 3):
+        made = run(X * factor)
+        torch.testing.assert_close(made.value, X * factor * 3)
+        assert made.scale == 3 and list(vars(made)) == ["scale", "value"]
+
+
 @torch.no_grad()
 def test_builtins_that_cannot_import() -> None:
     names: dict[str, Any] = {"__builtins__": {"len": len}}
