@@ -12,6 +12,7 @@
 #include "graph_objects.h"
 #include "ir/graph_file.h"
 #include "ir/graph_text.h"
+#include "ir/symbol_text.h"
 #include "ir/type_text.h"
 #include "ir/verifier.h"
 #include "ops/op_status.h"
@@ -93,11 +94,6 @@ const char* output_kind(ir::Output::Kind kind) {
   return kNames[static_cast<int>(kind)];
 }
 
-std::string guard_text(const ir::SymGuard& guard) {
-  static constexpr const char* kOperators[] = {" == ", " != ", " < ", " <= "};
-  return guard.left.str() + kOperators[static_cast<int>(guard.kind)] + guard.right.str();
-}
-
 void bind_sym_expr(nb::module_& module) {
   nb::class_<ir::SymExpr>(module, "SymExpr", "A symbolic integer.")
       .def_static("parse", [](const std::string& text) { return unwrap(ir::parse_sym_expr(text)); })
@@ -122,7 +118,7 @@ void bind_sym_expr(nb::module_& module) {
       .def_ro("left", &ir::SymGuard::left)
       .def_ro("right", &ir::SymGuard::right)
       .def_ro("reason", &ir::SymGuard::reason)
-      .def("__str__", &guard_text);
+      .def("__str__", &ir::relation_text);
 }
 
 void bind_types(nb::module_& module) {

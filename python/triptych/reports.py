@@ -13,7 +13,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,7 @@ class GraphRecord:
 _lock = threading.Lock()
 _counters: collections.Counter[str] = collections.Counter()
 _warned: set[str] = set()
+T = TypeVar("T")
 _listeners: list[list[GraphRecord]] = []
 _capture_listeners: list[list[tuple[str, Any]]] = []
 
@@ -109,16 +110,21 @@ def warn_once(cause: str, message: str) -> None:
 
 
 @contextlib.contextmanager
-def recording() -> Iterator[list[GraphRecord]]:
-    """Collects the records of all graphs compiled inside the `with` block."""
-    records: list[GraphRecord] = []
+def _listening(listeners: list[list[T]]) -> Iterator[list[T]]:
+    """A list among the listeners while the `with` block runs."""
+    heard: list[T] = []
     with _lock:
-        _listeners.append(records)
+        listeners.append(heard)
     try:
-        yield records
+        yield heard
     finally:
         with _lock:
-            _listeners[:] = [kept for kept in _listeners if kept is not records]
+            listeners[:] = [kept for kept in listeners if kept is not heard]
+
+
+def recording() -> contextlib.AbstractContextManager[list[GraphRecord]]:
+    """Collects the records of all graphs compiled inside the `with` block."""
+    return _listening(_listeners)
 
 
 def note_capture(kind: str, what: Any) -> None:
@@ -128,14 +134,6 @@ def note_capture(kind: str, what: Any) -> None:
             listener.append((kind, what))
 
 
-@contextlib.contextmanager
-def capture_notes() -> Iterator[list[tuple[str, Any]]]:
+def capture_notes() -> contextlib.AbstractContextManager[list[tuple[str, Any]]]:
     """Collects what `note_capture` is told inside the `with` block."""
-    notes: list[tuple[str, Any]] = []
-    with _lock:
-        _capture_listeners.append(notes)
-    try:
-        yield notes
-    finally:
-        with _lock:
-            _capture_listeners[:] = [kept for kept in _capture_listeners if kept is not notes]
+    return _listening(_capture_listeners)

@@ -49,12 +49,18 @@ Result<SymbolInfo> parse_symbol_info(Scanner& scanner) {
   return info;
 }
 
-void append_guard(const SymGuard& guard, std::string& out) {
+std::string relation_text(const SymGuard& guard) {
+  std::string out;
   append_sym_expr(guard.left, out);
   for (const auto& [text, kind] : kOperators) {
     if (kind == guard.kind) out += " " + std::string(text) + " ";
   }
   append_sym_expr(guard.right, out);
+  return out;
+}
+
+void append_guard(const SymGuard& guard, std::string& out) {
+  out += relation_text(guard);
   if (!guard.reason.empty()) out += " because " + quote(guard.reason);
 }
 

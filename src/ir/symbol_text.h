@@ -12,6 +12,7 @@ namespace triptych::ir {
 
 void append_symbol_info(const SymbolInfo& symbol, std::string& out);
 Result<SymbolInfo> parse_symbol_info(Scanner& scanner);
+std::string relation_text(const SymGuard& guard);  // without the reason
 void append_guard(const SymGuard& guard, std::string& out);
 Result<SymGuard> parse_guard(Scanner& scanner);
 

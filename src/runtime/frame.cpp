@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "ir/sym_guard.h"
+#include "ir/symbol_text.h"
 #include "runtime/argument_to_ivalue.h"
 #include "runtime/errors.h"
 #include "runtime/large_memory.h"
@@ -42,34 +44,6 @@ bool contiguous(at::IntArrayRef sizes, at::IntArrayRef strides) {
     expected *= std::max<std::int64_t>(sizes[d], 1);
   }
   return true;
-}
-
-std::string relation(ir::SymGuard::Kind kind) {
-  switch (kind) {
-    case ir::SymGuard::Kind::kEq:
-      return " == ";
-    case ir::SymGuard::Kind::kNe:
-      return " != ";
-    case ir::SymGuard::Kind::kLt:
-      return " < ";
-    case ir::SymGuard::Kind::kLe:
-      return " <= ";
-  }
-  TRIPTYCH_UNREACHABLE("guard kind");
-}
-
-bool holds(ir::SymGuard::Kind kind, std::int64_t left, std::int64_t right) {
-  switch (kind) {
-    case ir::SymGuard::Kind::kEq:
-      return left == right;
-    case ir::SymGuard::Kind::kNe:
-      return left != right;
-    case ir::SymGuard::Kind::kLt:
-      return left < right;
-    case ir::SymGuard::Kind::kLe:
-      return left <= right;
-  }
-  TRIPTYCH_UNREACHABLE("guard kind");
 }
 
 }  // namespace
@@ -134,10 +108,9 @@ void Frame::prepare() {
 void Frame::check_guards() const {
   for (std::size_t i = 0; i < layout_.guards.size(); ++i) {
     const Layout::Guard& guard = layout_.guards[i];
-    if (holds(guard.kind, integer(guard.left), integer(guard.right))) continue;
-    const ir::SymGuard& text = layout_.program.guards[i];
-    fail(user_error("runtime.guard", "the program was made for " + text.left.str() +
-                                         relation(text.kind) + text.right.str() + ", found " +
+    if (ir::holds(guard.kind, integer(guard.left), integer(guard.right))) continue;
+    fail(user_error("runtime.guard", "the program was made for " +
+                                         ir::relation_text(layout_.program.guards[i]) + ", found " +
                                          std::to_string(integer(guard.left)) + " and " +
                                          std::to_string(integer(guard.right))));
   }

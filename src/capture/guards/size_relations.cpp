@@ -2,38 +2,13 @@
 
 #include <algorithm>
 
+#include "ir/sym_guard.h"
+#include "ir/symbol_text.h"
+
 namespace triptych::capture {
 namespace {
 
 constexpr std::size_t kDeepest = 32;  // of a program's stack
-
-const char* sign(ir::SymGuard::Kind kind) {
-  switch (kind) {
-    case ir::SymGuard::Kind::kEq:
-      return " == ";
-    case ir::SymGuard::Kind::kNe:
-      return " != ";
-    case ir::SymGuard::Kind::kLt:
-      return " < ";
-    case ir::SymGuard::Kind::kLe:
-      return " <= ";
-  }
-  return "";
-}
-
-bool holds(ir::SymGuard::Kind kind, std::int64_t left, std::int64_t right) {
-  switch (kind) {
-    case ir::SymGuard::Kind::kEq:
-      return left == right;
-    case ir::SymGuard::Kind::kNe:
-      return left != right;
-    case ir::SymGuard::Kind::kLt:
-      return left < right;
-    case ir::SymGuard::Kind::kLe:
-      return left <= right;
-  }
-  return false;
-}
 
 }  // namespace
 
@@ -44,7 +19,7 @@ SizeRelations::SizeRelations(const std::vector<ir::SymGuard>& relations,
     relation.known =
         compile(guard.left, names, relation.left) && compile(guard.right, names, relation.right);
     relations_.push_back(std::move(relation));
-    texts_.push_back(guard.left.str() + sign(guard.kind) + guard.right.str());
+    texts_.push_back(ir::relation_text(guard));
   }
 }
 
@@ -132,7 +107,8 @@ int SizeRelations::first_broken(const std::int64_t* symbols) const {
     const Relation& relation = relations_[k];
     std::int64_t left = 0, right = 0;
     const bool good = relation.known && evaluate(relation.left, symbols, left) &&
-                      evaluate(relation.right, symbols, right) && holds(relation.kind, left, right);
+                      evaluate(relation.right, symbols, right) &&
+                      ir::holds(relation.kind, left, right);
     if (!good) return static_cast<int>(k);
   }
   return -1;

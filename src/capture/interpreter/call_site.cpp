@@ -1,5 +1,7 @@
 #include "capture/interpreter/call_site.h"
 
+#include <utility>
+
 #include "capture/interpreter/cpython.h"
 
 namespace triptych::capture {
@@ -24,6 +26,16 @@ CallSite call_site(Activation& activation, const Instruction& instruction) {
   const Py_ssize_t keywords = names ? PyTuple_GET_SIZE(names.get()) : 0;
   return {callable, has_self ? base + 1 : base + 2, instruction.arg + has_self - keywords, names,
           operands};
+}
+
+void push_callable(Activation& activation, Owned callable, Owned self) {
+  if (PY_VERSION_HEX < 0x030d0000 && !self) {
+    activation.push({});
+    activation.push(std::move(callable));
+    return;
+  }
+  activation.push(std::move(callable));
+  activation.push(std::move(self));
 }
 
 }  // namespace triptych::capture

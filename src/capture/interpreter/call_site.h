@@ -19,4 +19,8 @@ struct CallSite {
 // Of a `call` or `call_kw` that is about to run.
 CallSite call_site(Activation& activation, const Instruction& instruction);
 
+// A callable for the call that follows, with its `self` where it has one. Until 3.12 an absent
+// `self` is a null below the callable, from 3.13 a null above it.
+void push_callable(Activation& activation, Owned callable, Owned self);
+
 }  // namespace triptych::capture

@@ -5,21 +5,6 @@
 #include "capture/trace/handlers.h"
 
 namespace triptych::capture {
-namespace {
-
-// As the interpreter's own: a null below the callable until 3.12, above it from 3.13.
-void push_callable(Activation& a, Owned callable, Owned self) {
-  if (PY_VERSION_HEX < 0x030d0000 && !self) {
-    a.push({});
-    a.push(std::move(callable));
-    return;
-  }
-  a.push(std::move(callable));
-  a.push(std::move(self));
-}
-
-}  // namespace
-
 Flow Tracer::load_fast(Activation& a, const Instruction& i) {
   if (any_pending_ && a.frame().get() == root_ && !take_pending(a, i.arg)) return Flow::kRaise;
   return semantics::run(a, i);

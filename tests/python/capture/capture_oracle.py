@@ -188,3 +188,22 @@ def super_set(target: Any, key: Any, value: Any) -> None:
 
     base = OrderedDict if isinstance(target, OrderedDict) else dict
     base.__setitem__(target, key, value)
+
+
+def compare(got: Any, wanted: Any, tolerance: float, by_attributes: bool = False) -> None:
+    """Asserts that two results are alike; objects by `==`, or by their attributes."""
+    assert type(got) is type(wanted)
+    if isinstance(wanted, torch.Tensor):
+        torch.testing.assert_close(got, wanted, rtol=tolerance, atol=tolerance)
+    elif isinstance(wanted, dict):
+        assert list(got) == list(wanted)
+        for key in wanted:
+            compare(got[key], wanted[key], tolerance, by_attributes)
+    elif isinstance(wanted, list | tuple):
+        assert len(got) == len(wanted)
+        for one, other in zip(got, wanted, strict=True):
+            compare(one, other, tolerance, by_attributes)
+    elif by_attributes and hasattr(wanted, "__dict__"):
+        compare(vars(got), vars(wanted), tolerance, by_attributes)
+    else:
+        assert got == wanted

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from capture_oracle import Captured
+from capture_oracle import Captured, compare
 
 from triptych import errors
 from triptych.backend import triptych as our_backend
@@ -23,22 +23,6 @@ def check(function: Any, *args: Any, **kwargs: Any) -> Captured:
             captured.run_graph = our_backend(captured.gm, captured.examples)
             compare(captured(*args, **kwargs), wanted, 1e-5)
     return captured
-
-
-def compare(got: Any, wanted: Any, tolerance: float) -> None:
-    assert type(got) is type(wanted)
-    if isinstance(wanted, torch.Tensor):
-        torch.testing.assert_close(got, wanted, rtol=tolerance, atol=tolerance)
-    elif isinstance(wanted, dict):
-        assert list(got) == list(wanted)
-        for key in wanted:
-            compare(got[key], wanted[key], tolerance)
-    elif isinstance(wanted, list | tuple):
-        assert len(got) == len(wanted)
-        for one, other in zip(got, wanted, strict=True):
-            compare(one, other, tolerance)
-    else:
-        assert got == wanted
 
 
 def test_two_tensors() -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
 
+import capture_oracle
 import pytest
 import torch
 from capture_oracle import Captured
@@ -12,23 +13,7 @@ import models
 import triptych
 from triptych.backend import triptych as our_backend
 
-
-def compare(got: Any, wanted: Any, tolerance: float) -> None:
-    assert type(got) is type(wanted)
-    if isinstance(wanted, torch.Tensor):
-        torch.testing.assert_close(got, wanted, rtol=tolerance, atol=tolerance)
-    elif isinstance(wanted, dict):
-        assert list(got) == list(wanted)
-        for key in wanted:
-            compare(got[key], wanted[key], tolerance)
-    elif isinstance(wanted, list | tuple):
-        assert len(got) == len(wanted)
-        for one, other in zip(got, wanted, strict=True):
-            compare(one, other, tolerance)
-    elif hasattr(wanted, "__dict__"):
-        compare(vars(got), vars(wanted), tolerance)
-    else:
-        assert got == wanted
+compare = functools.partial(capture_oracle.compare, by_attributes=True)
 
 
 @pytest.mark.parametrize("name", ["mlp", "gpt2", "llama", "bert", "vit", "resnet", "encoder"])

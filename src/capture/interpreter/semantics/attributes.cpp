@@ -1,5 +1,6 @@
 // Attributes, super() and imports.
 #include <opcode.h>
+#include "capture/interpreter/call_site.h"
 #include "capture/interpreter/cpython.h"
 #include "capture/interpreter/errors.h"
 #include "capture/interpreter/native_code.h"
@@ -7,18 +8,6 @@
 
 namespace triptych::capture::semantics {
 namespace {
-
-// A callable for the CALL that follows, with its `self` where it has one. Until 3.12 an absent
-// `self` is a null below the callable, from 3.13 a null above it.
-void push_callable(Activation& a, Owned callable, Owned self) {
-  if (PY_VERSION_HEX < 0x030d0000 && !self) {
-    a.push({});
-    a.push(std::move(callable));
-    return;
-  }
-  a.push(std::move(callable));
-  a.push(std::move(self));
-}
 
 Owned attribute_or_null(Borrowed object, const char* name) {
   Owned value = Owned::steal(PyObject_GetAttrString(object, name));
