@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pathlib
 import subprocess
 import sys
@@ -545,14 +546,44 @@ def test_kept_composites_in_a_module_and_inside_others():
     assert names(graph).count("linear.default") == 4  # that of the attention is inside it
 
 
-def test_kept_composites_with_symbolic_sizes():
-    graph, _ = normalize_with_report(
-        F.linear,
-        (torch.randn(6, 4), torch.randn(3, 4)),
-        keep=["aten.linear"],
-        symbols={(0, 0): "n"},
-    )
-    assert names(graph) == ["linear.default"] and str(graph.outputs[0].value.type.sizes[0]) == "n"
+@pytest.mark.parametrize("function", [F.linear, torch.matmul])
+def test_kept_composites_with_symbolic_sizes(function):
+    x, w = torch.randn(2, 6, 4), torch.randn(4, 4)
+    name = f"aten.{function.__name__}"
+    graph, report = normalize_with_report(function, (x, w), keep=[name], symbols={(0, 1): "n"})
+    assert names(graph) == [f"{function.__name__}.default"]
+    assert str(graph.outputs[0].value.type.sizes[1]) == "n"
+    graph, report = normalize_with_report(function, (x, w), symbols={(0, 1): "n"})
+    assert "mm.default" in names(graph) and report["specialized_sizes"] == 0
+
+
+def test_matmul_of_every_rank():
+    shapes = [(4,), (3, 4), (2, 3, 4), (1, 3, 4), (5, 2, 3, 4), (0, 3, 4), (2, 3, 0)]
+    for left, right in itertools.product(shapes, shapes):
+        x, y = torch.randn(left), torch.randn(right)
+        y = y.mT if y.dim() > 1 else y
+        try:
+            torch.matmul(x, y)
+        except RuntimeError as error:
+            with pytest.raises(type(error)) as ours:
+                triptych.normalize(torch.matmul, (x, y))
+            assert str(error) == str(ours.value)
+            continue
+        check(torch.matmul, x, y)
+        check(torch.matmul, x.transpose(0, -1).contiguous().transpose(0, -1), y)
+    with pytest.raises(RuntimeError, match="at least 1D, but they are 0D and 1D"):
+        triptych.normalize(torch.matmul, (torch.tensor(2.0), torch.ones(3)))
+
+
+def test_matmul_under_autocast():
+    x, y = torch.randn(2, 3, 4), torch.randn(4, 5)
+
+    def program(x, y):
+        with torch.autocast("cpu", torch.bfloat16):
+            return x @ y, x @ y[:, 0], y[:, 0] @ y[:, 1]
+
+    graph = check(program, x, y)
+    assert [output.value.type.dtype for output in graph.outputs] == [torch.bfloat16] * 3
 
 
 def test_composites_that_one_node_cannot_stand_for_are_taken_apart():

@@ -1,6 +1,8 @@
 #include "normalize/tracer/composites.h"
 
+#include <algorithm>
 #include <mutex>
+#include <unordered_set>
 
 #include <ATen/FunctionalTensorWrapper.h>
 #include <ATen/core/boxing/KernelFunction.h>
@@ -22,12 +24,6 @@ void go_on(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::
   op.redispatchBoxed(keys & below, stack);
 }
 
-void keep_composite(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
-                    torch::jit::Stack* stack) {
-  Trace* trace = Trace::current();
-  if (trace == nullptr || !trace->keep_composite(op_entry(op), stack)) go_on(op, keys, stack);
-}
-
 // (input, weight, bias, running_mean, running_var, training, momentum, eps)
 constexpr std::size_t kArguments = 8;
 constexpr std::size_t kRunningMean = 3;
@@ -42,11 +38,8 @@ void call(const char* name, const char* overload, torch::jit::Stack* stack) {
 void declare_statistics(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                         torch::jit::Stack* stack) {
   const std::size_t base = stack->size() - kArguments;
-  if (Trace::current() == nullptr ||
-      !at::functionalization::impl::isFunctionalTensor((*stack)[base].toTensor())) {
-    go_on(op, keys, stack);
-    return;
-  }
+  if (!at::functionalization::impl::isFunctionalTensor((*stack)[base].toTensor()))
+    return go_on(op, keys, stack);
   const c10::IValue& mean = (*stack)[base + kRunningMean];
   const bool has_statistics = mean.isTensor() && mean.toTensor().defined();
   if (!(*stack)[base + kTraining].toBool()) {
@@ -67,7 +60,6 @@ void declare_statistics(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
 void resize(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   const std::size_t base = stack->size() - op.schema().arguments().size();
   const at::Tensor input = (*stack)[base].toTensor();
-  if (Trace::current() == nullptr) return go_on(op, keys, stack);
   if (!at::functionalization::impl::isFunctionalTensor(input)) {
     if (as_fake(input) == nullptr) return go_on(op, keys, stack);
     Trace::current()->dispatch(op_entry(op), stack);
@@ -84,6 +76,29 @@ void resize(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit:
   call(op.schema().name().c_str(), "", stack);
 }
 
+bool is_traced(const c10::IValue& value) {
+  return value.isTensor() && (at::functionalization::impl::isFunctionalTensor(value.toTensor()) ||
+                              as_fake(value.toTensor()) != nullptr);
+}
+
+// Autocast comes first where it is on: its kernel calls the op again.
+void take_apart(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+  OpEntry& entry = op_entry(op);
+  const auto args =
+      c10::ArrayRef<c10::IValue>(*stack).slice(stack->size() - entry.arg_kinds.size());
+  if (autocast_is_on() || std::none_of(args.begin(), args.end(), is_traced))
+    return go_on(op, keys, stack);
+  entry.decomposition->callBoxed(op, c10::DispatchKeySet(), stack);
+}
+
+template <Kernel* kKernel>
+void unless_kept(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                 torch::jit::Stack* stack) {
+  Trace* trace = Trace::current();
+  if (trace == nullptr) return go_on(op, keys, stack);
+  if (!trace->keep_composite(op_entry(op), stack)) kKernel(op, keys, stack);
+}
+
 // For the life of the process: the handle is never destroyed.
 template <Kernel* kKernel>
 void register_kernel(const c10::OperatorName& name) {
@@ -91,6 +106,17 @@ void register_kernel(const c10::OperatorName& name) {
       name, composite_key(), c10::KernelFunction::makeFromBoxedFunction<kKernel>(), std::nullopt,
       nullptr, "triptych composites"));
   static_cast<void>(handle);
+}
+
+// Names that are caught already, by Trace::keep_composite at least.
+std::unordered_set<c10::OperatorName>& caught_names() {
+  static auto* names = new std::unordered_set<c10::OperatorName>();
+  return *names;
+}
+
+template <Kernel* kKernel>
+void register_own(const c10::OperatorName& name) {
+  if (caught_names().insert(name).second) register_kernel<&unless_kept<kKernel>>(name);
 }
 
 c10::OperatorName operator_name(const std::string& dotted) {
@@ -104,6 +130,11 @@ c10::OperatorName operator_name(const std::string& dotted) {
 
 }  // namespace
 
+bool autocast_is_on() {
+  const c10::DispatchKeySet off = c10::impl::tls_local_dispatch_key_set().excluded_;
+  return !(c10::autocast_dispatch_keyset - off).empty();
+}
+
 Status register_composites() {
   auto& dispatcher = c10::Dispatcher::singleton();
   if (dispatcher.hasBackendFallbackForDispatchKey(composite_key())) {
@@ -113,22 +144,22 @@ Status register_composites() {
   static auto* rest = new c10::RegistrationHandleRAII(dispatcher.registerFallback(
       composite_key(), c10::KernelFunction::makeFallthrough(), "triptych composites"));
   static_cast<void>(rest);
-  register_kernel<&declare_statistics>(c10::OperatorName("aten::native_batch_norm", ""));
+  register_own<&declare_statistics>(c10::OperatorName("aten::native_batch_norm", ""));
+  register_own<&take_apart>(c10::OperatorName("aten::matmul", ""));
   for (const ops::OpInfo& row : ops::all()) {
     if (row.shape_rule == "upsample_vec")
-      register_kernel<&resize>(operator_name(std::string(row.name)));
+      register_own<&resize>(operator_name(std::string(row.name)));
   }
   return Unit{};
 }
 
 void catch_composites(const std::set<std::string>& names) {
   static std::mutex mutex;
-  static auto* caught = new std::set<std::string>();
   const std::lock_guard lock(mutex);
   for (const std::string& name : names) {
     const auto op = c10::Dispatcher::singleton().findSchema(operator_name(name));
     if (!op || !op->hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd)) continue;
-    if (caught->insert(name).second) register_kernel<&keep_composite>(op->operator_name());
+    register_own<&go_on>(op->operator_name());
   }
 }
 

@@ -13,6 +13,9 @@ namespace triptych::normalize {
 // Once per process, before the first trace. Unsupported when another library uses the key.
 Status register_composites();
 
+// Whether an op that is called now may get other arguments from autocast.
+bool autocast_is_on();
+
 // From now on the composite ops of these names ("aten.linear.default") come to
 // Trace::keep_composite. Other names are none of this file's business.
 void catch_composites(const std::set<std::string>& names);

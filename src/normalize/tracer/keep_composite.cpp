@@ -6,6 +6,7 @@
 #include <ATen/FunctionalTensorWrapper.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 
+#include "normalize/tracer/composites.h"
 #include "normalize/tracer/trace.h"
 #include "normalize/tracer/trace_key.h"
 
@@ -35,11 +36,6 @@ at::Tensor wrap(const at::Tensor& fake) {
   c10::impl::ExcludeDispatchKeyGuard below(keys_above_tracing());
   at::AutoDispatchBelowAutograd no_autograd;
   return functional::to_functional_tensor(fake);
-}
-
-bool autocast_is_on() {
-  const c10::DispatchKeySet off = c10::impl::tls_local_dispatch_key_set().excluded_;
-  return !(c10::autocast_dispatch_keyset - off).empty();
 }
 
 // The arguments of a composite op as the tracer sees them.
@@ -145,7 +141,11 @@ bool Trace::describe_composite(OpEntry& op, c10::ArrayRef<c10::IValue> args, boo
   }
   {
     const Unrecorded silence(*this);
-    op.handle.callBoxedForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd, trial);
+    if (op.decomposition != nullptr) {
+      op.decomposition->callBoxed(op.handle, c10::DispatchKeySet(), &trial);
+    } else {
+      op.handle.callBoxedForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd, trial);
+    }
   }
   const auto inner = [](const at::Tensor& tensor) {
     if (!functional::isFunctionalTensor(tensor)) return tensor;
