@@ -84,10 +84,11 @@ class Packer {
   std::uint64_t word_ = 0;
 };
 
-// Within vmap, grad, jvp and the like of torch.func.
+// Within vmap, grad, jvp and the like of torch.func, or under torch.jit.trace.
 bool in_transform(const StateWord& state) {
   constexpr c10::DispatchKeySet kLayers({c10::DispatchKey::FuncTorchDynamicLayerFrontMode,
-                                         c10::DispatchKey::FuncTorchDynamicLayerBackMode});
+                                         c10::DispatchKey::FuncTorchDynamicLayerBackMode,
+                                         c10::DispatchKey::Tracer});
   return (state.bits[0] & kLayers.raw_repr()) != 0;
 }
 

@@ -68,6 +68,11 @@ std::string device_text(std::int8_t type, std::int8_t index) {
   return c10::Device(static_cast<c10::DeviceType>(type), index).str();
 }
 
+// Nested and sparse tensors have none that could be asked for.
+bool has_strides(const at::Tensor& tensor) {
+  return tensor.layout() == c10::kStrided && !tensor.is_nested();
+}
+
 std::string shape_change(const TensorFacts& facts, const at::Tensor& tensor) {
   if (static_cast<std::size_t>(tensor.dim()) != facts.sizes.size()) {
     return change(".shape", shape_text(facts.sizes), shape_text(tensor.sizes()));
@@ -159,6 +164,7 @@ std::string tensor_change(const TensorFacts& facts, PyObject* object) {
   const auto* type = reinterpret_cast<PyTypeObject*>(facts.type.get());
   if (Py_TYPE(object) != type) return change(" type", type->tp_name, Py_TYPE(object)->tp_name);
   const at::Tensor& tensor = unpack(object);
+  if (!has_strides(tensor)) return change(".layout", "strided", "another");
   if (const std::string text = shape_change(facts, tensor); !text.empty()) return text;
   const auto dtype = static_cast<std::int8_t>(tensor.scalar_type());
   if (dtype != facts.dtype) return change(".dtype", dtype_text(facts.dtype), dtype_text(dtype));
@@ -176,6 +182,7 @@ std::string tensor_change(const TensorFacts& facts, PyObject* object) {
 std::vector<std::int64_t> sizes_of(const TensorFacts& facts, PyObject* object) {
   if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != facts.type.get()) return {};
   const at::Tensor& tensor = unpack(object);
+  if (!has_strides(tensor)) return {};
   if (static_cast<std::size_t>(tensor.dim()) != facts.sizes.size()) return {};
   return tensor.sizes().vec();
 }
@@ -188,6 +195,17 @@ bool tensors_disjoint(PyObject* a, PyObject* b) {
   if (left.numel() == 0 || right.numel() == 0 || left.device() != right.device()) return true;
   const Extent x = extent_of(left), y = extent_of(right);
   return x.last < y.first || y.last < x.first;
+}
+
+std::int64_t tensor_version(PyObject* tensor) {
+  const at::Tensor& found = unpack(tensor);
+  return found.is_inference() ? -1 : found._version();
+}
+
+void set_tensor_version(PyObject* tensor, std::int64_t version) {
+  // The counter is one object for all copies of its handle.
+  c10::VariableVersion counter = unpack(tensor).unsafeGetTensorImpl()->version_counter();
+  counter.set_version(version);
 }
 
 PyObject* tensor_grad(PyObject* tensor) {

@@ -36,6 +36,10 @@ std::int64_t tensor_size(PyObject* tensor, int dimension);
 // interleave they are said to share it.
 bool tensors_disjoint(PyObject* a, PyObject* b);
 
+// How often a tensor was written in place, as autograd counts it; -1: it counts nothing.
+std::int64_t tensor_version(PyObject* tensor);
+void set_tensor_version(PyObject* tensor, std::int64_t version);
+
 // A new reference to the gradient as Python has it; null without an exception when there is none.
 PyObject* tensor_grad(PyObject* tensor);
 

@@ -57,7 +57,8 @@ struct GraphInput {
   std::string name;
   bool is_parameter = false;
   bool is_buffer = false;
-  Owned example;  // the fake
+  std::int64_t writes = 0;  // in place, by the graph
+  Owned example;            // the fake
 };
 
 // How an object is made after the graph has run. A DAG: recipes name earlier ones by index, and

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "capture/guards/tensor_facts.h"
 #include "capture/region/recipe_run.h"
 
 namespace triptych::capture {
@@ -36,6 +37,34 @@ class Held {
   PyObject* few_[kFew];
   std::vector<PyObject*> many_;
   std::span<PyObject*> values_;
+};
+
+// A compiled graph may write a tensor once where the program wrote it several times. Autograd's
+// count of writes becomes what it is after the program. Where gradients are needed the backend runs
+// the program's own operations.
+class WriteCounts {
+ public:
+  WriteCounts(const CaptureResult& captured, std::span<PyObject* const> inputs) {
+    if (captured.needs_gradients) return;
+    for (std::size_t k = 0; k < captured.inputs.size(); ++k) {
+      if (captured.inputs[k].writes == 0) continue;
+      const std::int64_t before = tensor_version(inputs[k]);
+      if (before >= 0) counts_.push_back({inputs[k], before, captured.inputs[k].writes});
+    }
+  }
+  // Views of one tensor have one count, to which each adds its own.
+  void settle() const {
+    for (const Count& count : counts_) set_tensor_version(count.tensor, count.before);
+    for (const Count& count : counts_)
+      set_tensor_version(count.tensor, tensor_version(count.tensor) + count.writes);
+  }
+
+ private:
+  struct Count {
+    PyObject* tensor;
+    std::int64_t before, writes;
+  };
+  std::vector<Count> counts_;
 };
 
 // The items of what a compiled graph returned.
@@ -102,8 +131,10 @@ Entry::Shape Entry::shape_of_result() const {
 RegionEnd Entry::run(const std::vector<PyObject*>& values, PyObject* function) const {
   const Held held(values);
   if (!graph_) return finish({}, held.values(), function);
+  const WriteCounts writes(captured_, held.values());
   Owned returned = Owned::steal(
       PyObject_Vectorcall(graph_.get(), held.values().data(), captured_.inputs.size(), nullptr));
+  if (returned) writes.settle();
   std::span<PyObject* const> outputs;
   if (!returned || !items_of(returned, captured_.outputs.size(), outputs)) return {};
   if (shape_ == Shape::kOneOutput) {

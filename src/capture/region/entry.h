@@ -48,6 +48,8 @@ class Entry {
   // Lets go of the nodes and of the fakes, once the graph is compiled.
   void drop_nodes();
   bool has_break() const { return captured_.stop.has_value(); }
+  // It breaks before anything was done: few guards, and nothing gained. All others go first.
+  bool is_empty() const { return has_break() && !has_nodes_ && captured_.effects.empty(); }
   int traverse(visitproc visit, void* arg) const;
 
   mutable std::uint64_t hits = 0;  // changes with the GIL held

@@ -80,7 +80,8 @@ std::shared_ptr<const Entry> EntryTable::find(GuardContext& context,
     if (!entry.check(context, values)) continue;
     ++entry.hits;
     std::shared_ptr<const Entry> found = entries[k];
-    if (k > 0 && entry.hits > entries[k - 1]->hits + kLead) {
+    const bool may_lead = k > 0 && (!entry.is_empty() || entries[k - 1]->is_empty());
+    if (may_lead && entry.hits > entries[k - 1]->hits + kLead) {
       auto reordered = std::make_shared<Entries>(entries);
       std::swap((*reordered)[k], (*reordered)[k - 1]);
       entries_ = std::move(reordered);
@@ -184,7 +185,7 @@ std::shared_ptr<const Entry> EntryTable::add(GuardContext& context, FrameState s
   failures_ = 0;
   if (entry->has_break()) host.breaks(*entry->captured().stop);
   auto entries = std::make_shared<Entries>(*entries_);
-  entries->insert(entries->begin(), entry);
+  entries->insert(entry->is_empty() ? entries->end() : entries->begin(), entry);
   entries_ = std::move(entries);
   // Compiling ran code: what the guards read is read again.
   if (!entry->check(context, values)) return nullptr;

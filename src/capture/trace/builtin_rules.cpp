@@ -141,6 +141,13 @@ Owned hold(Tracer&, Rule, Function function, Args arguments) {
   return vectorcall(function.callable, unbound(function, arguments, storage));
 }
 
+Owned hold_own(Tracer& tracer, Rule rule, Function function, Args arguments) {
+  if (arguments.count > 0 && tracer.is_external(arguments.values[0]))
+    return tracer.stop("break.store", name_of(function.callable) + " of an object of type " +
+                                          Py_TYPE(arguments.values[0])->tp_name + " from outside");
+  return hold(tracer, rule, function, arguments);
+}
+
 Owned of_fresh(Tracer& tracer, Rule, Function function, Args arguments) {
   for (Py_ssize_t k = 0; k < arguments.total(); ++k) {
     PyObject* value = arguments.values[k];
@@ -402,6 +409,9 @@ Owned c_new(Tracer& tracer, Rule, Function function, Args arguments) {
                      PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException));
   if (!known)
     return tracer.stop("break.call", std::string("a call of ") + type->tp_name + ".__new__");
+  if (arguments.count > 0 && PyType_Check(arguments.values[1]) &&
+      tracer.refuses_finalizer(reinterpret_cast<PyTypeObject*>(arguments.values[1])))
+    return {};
   std::vector<Owned> held;
   std::vector<PyObject*> values;
   for (Py_ssize_t k = 1; k < arguments.total(); ++k) {

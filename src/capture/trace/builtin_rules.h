@@ -12,6 +12,7 @@ using Args = const Arguments&;
 Owned pure(Tracer&, Rule, Function, Args);       // looks at what it is given, one level deep
 Owned pure_deep(Tracer&, Rule, Function, Args);  // all the way down
 Owned hold(Tracer&, Rule, Function, Args);       // keeps or passes on what it is given, unseen
+Owned hold_own(Tracer&, Rule, Function, Args);   // the same, but changes a fresh object before them
 Owned of_fresh(Tracer&, Rule, Function, Args);   // only of objects made while tracing
 Owned mutates(Tracer&, Rule, Function, Args);    // the list or set that comes first
 Owned mutates_fresh(Tracer&, Rule, Function, Args);

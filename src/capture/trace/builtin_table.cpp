@@ -124,13 +124,16 @@ void add_object_methods(Rules& rules) {
   PyObject* make = PyDict_GetItemString(type_dict(&PyBaseObject_Type), "__new__");
   rules[definition(make)] = {rules::c_new};
   auto* exception = reinterpret_cast<PyTypeObject*>(PyExc_BaseException);
-  add_methods(rules, exception, rules::hold);
+  add_methods(rules, exception, rules::hold_own);
   PyObject* builtins = PyEval_GetBuiltins();
   PyObject *name, *value;
   Py_ssize_t place = 0;
   while (PyDict_Next(builtins, &place, &name, &value)) {
-    if (PyType_Check(value) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(value), exception))
-      rules[value] = {rules::hold};
+    if (!PyType_Check(value) ||
+        !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(value), exception))
+      continue;
+    rules[value] = {rules::hold};
+    add_methods(rules, reinterpret_cast<PyTypeObject*>(value), rules::hold_own);
   }
 }
 

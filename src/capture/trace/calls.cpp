@@ -193,9 +193,7 @@ Owned Tracer::call_type(PyTypeObject* type, const Arguments& arguments) {
   const Owned init_name = Owned::steal(PyUnicode_InternFromString("__init__"));
   PyObject* make = class_attribute(type, new_name.get());
   PyObject* init = class_attribute(type, init_name.get());
-  const Owned finalizer = Owned::steal(PyUnicode_InternFromString("__del__"));
-  if (class_attribute(type, finalizer.get()) != nullptr)
-    return stop("break.call", std::string("an object with a finalizer is made: ") + type->tp_name);
+  if (refuses_finalizer(type)) return {};
   const auto of_python = [](PyObject* function) {
     return function != nullptr &&
            (Py_TYPE(function) == &PyFunction_Type || Py_TYPE(function) == &PyStaticMethod_Type);
@@ -209,6 +207,13 @@ Owned Tracer::call_type(PyTypeObject* type, const Arguments& arguments) {
   }
   if (is_plain_new(type) && !of_python(init)) return call_pure(object, arguments);
   return stop("break.call", std::string("an object of class ") + type->tp_name + " is made");
+}
+
+bool Tracer::refuses_finalizer(PyTypeObject* type) {
+  const Owned name = Owned::steal(PyUnicode_InternFromString("__del__"));
+  const bool has = class_attribute(type, name.get()) != nullptr;
+  if (has) stop("break.call", std::string("an object with a finalizer is made: ") + type->tp_name);
+  return has;
 }
 
 Owned Tracer::call_partial(PyObject* partial, const Arguments& arguments) {

@@ -124,7 +124,8 @@ void name_inputs(CaptureResult& result) {
 // A written input must not share memory with another, as it does not now.
 void guard_memory(Tracer& tracer, CaptureResult& result) {
   for (std::size_t w = 0; w < result.inputs.size(); ++w) {
-    if (!TensorTrace::was_written(result.inputs[w].example.get())) continue;
+    result.inputs[w].writes = TensorTrace::writes(result.inputs[w].example.get());
+    if (result.inputs[w].writes == 0) continue;
     for (std::size_t k = 0; k < result.inputs.size(); ++k) {
       if (k != w && tracer.is_fake(result.inputs[k].example.get()))
         tracer.guards().disjoint(result.inputs[w].source, result.inputs[k].source);

@@ -172,6 +172,15 @@ Flow Tracer::make_function(Activation& a, const Instruction& i) {
   return flow;
 }
 
+// An exception from outside would keep the traceback and context that raising it here gives it.
+Flow Tracer::raise(Activation& a, const Instruction& i) {
+  PyObject* exception = i.arg == 0 ? nullptr : a.peek(i.arg);
+  if (exception != nullptr && PyExceptionInstance_Check(exception) && is_external(exception))
+    return stop_flow("break.raise", std::string("an object of type ") +
+                                        Py_TYPE(exception)->tp_name + " from outside is raised");
+  return semantics::run(a, i);
+}
+
 Flow Tracer::unsupported_op(Activation&, const Instruction& i) {
   return stop_flow("break.instruction",
                    std::string("the instruction ") + kOpNames[static_cast<int>(i.op)]);
@@ -234,6 +243,7 @@ void Tracer::Handlers::add_values(Table& table) {
   set(Op::kCallFunctionEx, &Tracer::call_function_ex);
   set(Op::kMakeFunction, &Tracer::make_function);
   set(Op::kBeforeWith, &Tracer::before_with);
+  set(Op::kRaiseVarargs, &Tracer::raise);
 }
 
 void Tracer::Handlers::add_unsupported(Table& table) {

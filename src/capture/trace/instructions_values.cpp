@@ -1,6 +1,7 @@
 // Instructions that work on values: operators, subscripts, jumps, loops, calls.
 #include <opcode.h>
 
+#include <tuple>
 #include <utility>
 
 #include "capture/trace/handlers.h"
@@ -118,7 +119,37 @@ Flow Tracer::compare_op(Activation& a, const Instruction& i) {
   return semantics::run(a, i);
 }
 
+// Of two numbers that are one value CPython has one object only where they are small.
+std::optional<bool> Tracer::is_same_number(PyObject* left, PyObject* right) {
+  if (left == right) return true;
+  constexpr long kLeast = -5, kMost = 256;
+  const bool is_left = is_symbolic(left);
+  PyObject* number = is_left ? left : right;
+  PyObject* other = is_left ? right : left;
+  const bool integers = Py_TYPE(number) == known_.sym_int &&
+                        (Py_TYPE(other) == known_.sym_int || PyLong_CheckExact(other));
+  if (!integers) return false;
+  const std::tuple<int, PyObject*, PyObject*> conditions[] = {
+      {Py_GE, number, keep(Owned::steal(PyLong_FromLong(kLeast)))},
+      {Py_LE, number, keep(Owned::steal(PyLong_FromLong(kMost)))},
+      {Py_EQ, number, other}};
+  for (const auto& [comparison, one, two] : conditions) {
+    ++native_depth_;
+    const int holds = PyObject_RichCompareBool(one, two, comparison);
+    --native_depth_;
+    if (holds <= 0) return holds < 0 ? std::nullopt : std::optional(false);
+  }
+  return true;
+}
+
 Flow Tracer::is_op(Activation& a, const Instruction& i) {
+  if (is_symbolic(a.peek(2)) || is_symbolic(a.peek(1))) {
+    const std::optional<bool> same = is_same_number(a.peek(2), a.peek(1));
+    if (!same) return Flow::kRaise;
+    a.drop(2);
+    a.push(Owned::copy(*same != (i.arg != 0) ? Py_True : Py_False));
+    return Flow::kNext;
+  }
   identical(a.peek(2), a.peek(1));
   return semantics::run(a, i);
 }

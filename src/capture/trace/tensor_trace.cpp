@@ -163,12 +163,11 @@ bool TensorTrace::requires_grad(PyObject* input) {
   return tensor != nullptr && tensor->requires_grad();
 }
 
-bool TensorTrace::was_written(PyObject* input) {
+std::int64_t TensorTrace::writes(PyObject* input) {
   const at::Tensor* found = tensor_of(input);
-  if (found == nullptr) return false;  // a symbolic integer
-  const at::Tensor& tensor = *found;
+  if (found == nullptr) return 0;  // a symbolic integer
   // One of inference mode counts no versions: whoever runs the graph looks at its inputs' memory.
-  return !tensor.is_inference() && tensor._version() > 0;
+  return found->is_inference() ? 0 : found->_version();
 }
 
 struct TensorTrace::Pause::Keys {

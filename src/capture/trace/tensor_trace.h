@@ -37,8 +37,8 @@ class TensorTrace {
   static bool is_fake(PyObject* tensor);
   // Of an input of a graph: a fake, or a symbolic integer.
   static bool requires_grad(PyObject* input);
-  // It was written in place, since it was made.
-  static bool was_written(PyObject* input);
+  // How often it was written in place since it was made.
+  static std::int64_t writes(PyObject* input);
 
   // How many ops have come so far: one that nobody logged was called behind the tracer's back.
   std::uint64_t ops() const;

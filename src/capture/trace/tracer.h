@@ -129,8 +129,12 @@ class Tracer final : public Observer {
   std::optional<bool> contains(PyObject* container, PyObject* item);
   Owned binary(int operation, PyObject* left, PyObject* right);
   Owned plain_example(PyObject* symbolic) const;
+  // Ends the trace before an object is made whose `__del__` the trace would run. True: it did.
+  bool refuses_finalizer(PyTypeObject* type);
   Owned is_instance(PyObject* object, PyObject* types, bool subclass);
   bool identical(PyObject* left, PyObject* right);
+  // The same for numbers, one of which is symbolic. nullopt: an exception is set.
+  std::optional<bool> is_same_number(PyObject* left, PyObject* right);
 
   bool before_write(PyObject* container);  // a dict, list, set or cell; false: stopped
   bool before_dict_write(PyObject* dict, PyObject* key);
@@ -186,6 +190,7 @@ class Tracer final : public Observer {
   Flow call_function_ex(Activation&, const Instruction&);
   Flow make_function(Activation&, const Instruction&);
   Flow before_with(Activation&, const Instruction&);
+  Flow raise(Activation&, const Instruction&);
   Flow unsupported_op(Activation&, const Instruction&);
 
   Flow abort(Activation& activation);

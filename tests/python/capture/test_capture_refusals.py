@@ -130,3 +130,93 @@ def test_tangents_are_kept() -> None:
     with forward_ad.dual_level():
         result = run(forward_ad.make_dual(X, X))
         torch.testing.assert_close(forward_ad.unpack_dual(result).tangent, 2 * X)
+
+
+def other_layouts() -> list[torch.Tensor]:
+    parts = [torch.ones(2), torch.ones(3)]
+    return [
+        torch.nested.nested_tensor(parts),
+        torch.nested.nested_tensor(parts, layout=torch.jagged),
+        torch.eye(3).to_sparse(),
+        torch.eye(3).to_sparse_csr(),
+        torch.eye(3).to_mkldnn(),
+    ]
+
+
+@pytest.mark.filterwarnings("ignore:.*nested tensors|Sparse CSR:UserWarning")
+@torch.no_grad()
+def test_other_layouts_after_plain_tensors() -> None:
+    for tensor in other_layouts():
+        triptych.reset()
+        run = compiled(lambda x: x * 2)
+        run(torch.ones(3, 3))
+        for _ in range(2):
+            result = run(tensor)
+            assert result.layout == tensor.layout and result.is_nested == tensor.is_nested
+        refused = {"fallback.break.tensor", "fallback.break.subclass"}
+        assert refused & set(triptych.counters())
+        run(torch.ones(3, 3))
+        assert triptych.counters()["captures"] == 1
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@torch.no_grad()
+def test_under_jit_trace() -> None:
+    module = torch.nn.Linear(2, 2).eval()
+    for whole in (module, torch.relu):
+        run = compiled(whole) if whole is module else compiled(lambda x: torch.relu(x))
+        for warm in (False, True):
+            if warm:
+                run(X)
+            traced = torch.jit.trace(run, X)
+            torch.testing.assert_close(traced(X - 1), whole(X - 1))
+            assert "aten::" in str(traced.graph)
+    assert triptych.counters()["fallback.capture.mode"] > 0
+
+
+class Finalized:
+    freed = 0
+
+    def __del__(self) -> None:
+        Finalized.freed += 1
+
+
+def finalized(x: torch.Tensor) -> Any:
+    made = object.__new__(Finalized)
+    y = x + 1
+    print(end="")
+    return y, made
+
+
+def finalized_once(x: torch.Tensor) -> Any:
+    Finalized.__new__(Finalized)
+    return x + 1
+
+
+@pytest.mark.parametrize("function", [finalized, finalized_once])
+@torch.no_grad()
+def test_finalizers_run_once(function: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    run = compiled(function)
+    Finalized.freed = 0
+    for times in (1, 2, 3):
+        run(X)
+        assert Finalized.freed == times
+    assert capsys.readouterr().err == ""
+
+
+@torch.no_grad()
+def test_another_builtin(monkeypatch: pytest.MonkeyPatch) -> None:
+    import builtins
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return x * len([1, 2]) + sum(map(abs, [-1, 2]))
+
+    run = compiled(function)
+    torch.testing.assert_close(run(X), X * 2 + 3)
+    plain_len, plain_abs = len, abs
+    with monkeypatch.context() as patch:
+        patch.setattr(builtins, "len", lambda of: 7 if of == [1, 2] else plain_len(of))
+        torch.testing.assert_close(run(X), X * 7 + 3)
+        patch.setattr(builtins, "abs", lambda of: 9 if of == -1 else plain_abs(of))
+        torch.testing.assert_close(run(X), X * 7 + 11)
+    torch.testing.assert_close(run(X), X * 2 + 3)
