@@ -135,6 +135,23 @@ def test_fourier_transforms_of_every_layout() -> None:
     assert {"_fft_c2c.default", "_fft_r2c.default", "_fft_c2r.default"} <= set(checker.checked)
 
 
+def test_complex_parts_of_every_layout() -> None:
+    draw = random.Random(0)
+    checker = RuleChecker(_C.apply_shape_rule)
+    for _ in range(50):
+        x = permuted(draw, [draw.randrange(1, 4) for _ in range(3)], torch.complex64)
+        for t in (x, gapped(x), x[:1].expand(x.shape)):
+            with checker:
+                torch.angle(t)
+                torch.abs(t)
+                torch.sgn(t)
+                torch.view_as_real(t)
+                torch.complex(t.real, t.imag)
+                torch.polar(t.real, t.imag)
+    assert_no_mismatch(checker)
+    assert {"angle.default", "abs.default", "complex.default"} <= set(checker.checked)
+
+
 def test_attention_and_singular_values_of_every_layout() -> None:
     draw = random.Random(0)
     checker = RuleChecker(_C.apply_shape_rule)

@@ -215,8 +215,11 @@ void pointwise_real(RuleContext& ctx) {
   ctx.results()[0].dtype = c10::toRealValueType(self.scalar_type());
 }
 
+// Eager computes a complex tensor's angles into an empty tensor that it resizes.
 void pointwise_angle(RuleContext& ctx) {
-  ctx.tensor(0).is_complex() ? pointwise_real(ctx) : pointwise_int_to_float(ctx);
+  const at::Tensor& self = ctx.tensor(0);
+  if (!self.is_complex()) return pointwise_int_to_float(ctx);
+  ctx.add_result(fresh(sizes_of(self), c10::toRealValueType(self.scalar_type()), self.device()));
 }
 
 // aten.frexp: mantissa and int32 exponent.
