@@ -4,15 +4,16 @@
 
 namespace triptych::capture {
 
-bool can_be_moved(const Frame& frame) {
+bool can_be_copied(const Frame& frame) {
   constexpr int kResumable = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
   const PyCodeObject* code = frame.code();
-  // A frame object would show that the frame is another one; a function may have got other code
-  // since.
-  return !frame.owned_by_generator() && !(code->co_flags & kResumable) &&
-         !frame.has_frame_object() && !frame.incomplete() &&
+  // A function may have got other code since.
+  return !frame.owned_by_generator() && !(code->co_flags & kResumable) && !frame.incomplete() &&
          frame.function()->func_code == reinterpret_cast<const PyObject*>(code);
 }
+
+// A frame object would show that the frame is another one.
+bool can_be_moved(const Frame& frame) { return can_be_copied(frame) && !frame.has_frame_object(); }
 
 FrameState take_state(Frame& frame) {
   FrameState state;

@@ -21,6 +21,8 @@ struct FrameState {
 };
 
 // Generators and coroutines live in their frame: those cannot be entered from outside.
+bool can_be_copied(const Frame& frame);
+// Nor may anybody look at a frame that is to be replaced by another.
 bool can_be_moved(const Frame& frame);
 
 // Takes everything out of the frame, which is left empty; only `Frame::finish` may follow.

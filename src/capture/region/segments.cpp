@@ -36,6 +36,16 @@ bool holds_tensor(PyObject* object, int depth = 1) {
   return false;
 }
 
+// What a comprehension, lambda or inner function has of the function around it.
+bool closure_holds_tensor(const PyFunctionObject* function) {
+  PyObject* const cells = function->func_closure;
+  for (Py_ssize_t k = 0; cells != nullptr && k < PyTuple_GET_SIZE(cells); ++k) {
+    PyObject* const value = PyCell_GET(PyTuple_GET_ITEM(cells, k));
+    if (value != nullptr && holds_tensor(value)) return true;
+  }
+  return false;
+}
+
 const std::string& standard_library() {
   static const std::string folder = [] {
     const Owned module = Owned::steal(PyImport_ImportModule("os"));
@@ -89,7 +99,7 @@ class SegmentRunner final : public Observer {
       PyObject* const value = frame.slots()[k];
       if (value != nullptr && holds_tensor(value)) return true;
     }
-    return false;
+    return closure_holds_tensor(frame.function());
   }
 
   Choice at_boundary(Activation& activation, const Instruction& instruction) override;
@@ -112,7 +122,7 @@ class SegmentRunner final : public Observer {
 // or left in one step.
 bool SegmentRunner::can_start(Activation& activation) const {
   const Owned handled = Owned::steal(PyErr_GetHandledException());
-  return (!handled || handled.get() == Py_None) && can_be_moved(activation.frame());
+  return (!handled || handled.get() == Py_None) && can_be_copied(activation.frame());
 }
 
 FrameState state_of(Activation& activation, int unit) {

@@ -1,5 +1,6 @@
 #include "capture/trace/capture.h"
 
+#include <algorithm>
 #include <cctype>
 #include <memory>
 #include <set>
@@ -84,17 +85,23 @@ FrameState copy_of(const FrameState& state) {
   return copy;
 }
 
-std::string exception_text() {
+// The exception that is set, taken; its traceback holds the frames that it went through.
+Owned take_exception() {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   PyErr_NormalizeException(&type, &value, &traceback);
-  std::string text = type == nullptr ? "" : reinterpret_cast<PyTypeObject*>(type)->tp_name;
-  const Owned message = Owned::steal(value == nullptr ? nullptr : PyObject_Str(value));
+  if (value != nullptr && traceback != nullptr) PyException_SetTraceback(value, traceback);
+  Py_XDECREF(type);
+  Py_XDECREF(traceback);
+  return Owned::steal(value);
+}
+
+std::string text_of(const Owned& exception) {
+  if (!exception) return {};
+  std::string text = Py_TYPE(exception.get())->tp_name;
+  const Owned message = Owned::steal(PyObject_Str(exception.get()));
   const char* words = message ? PyUnicode_AsUTF8(message.get()) : nullptr;
   if (words != nullptr) text += std::string(": ") + words;
-  Py_XDECREF(type);
-  Py_XDECREF(value);
-  Py_XDECREF(traceback);
   PyErr_Clear();
   return text;
 }
@@ -103,7 +110,10 @@ struct Attempt {
   std::optional<CaptureResult> result;
   Error error;
   std::int64_t boundary = -1;  // of the root frame, where it ended
+  std::int64_t last_exit = -1;
 };
+
+constexpr std::int64_t kMostTries = 2000;  // boundaries before a break where leaving is tried
 
 void name_inputs(CaptureResult& result) {
   std::set<std::string> taken;
@@ -136,6 +146,7 @@ void guard_memory(Tracer& tracer, CaptureResult& result) {
 Attempt attempt(const CaptureRequest& request, const Library& known, PyObject* default_table,
                 const StateWord& state, TracerLimits limits) {
   Attempt made;
+  const HandledException handled;
   CaptureResult result{SourceArena::of_code(
       reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(request.state.function.get())))};
   Guard modes{GuardKind::kState, {}, {}};
@@ -157,19 +168,19 @@ Attempt attempt(const CaptureRequest& request, const Library& known, PyObject* d
       }
       returned = enter_frame(copy_of(request.state));
     }
+    Owned raised = take_exception();
     made.boundary = tracer.root_boundaries() - 1;
+    made.last_exit = tracer.last_exit();
     bool done =
         returned && !tracer.stopped() && made.boundary >= 0 && tracer.finish(returned.get());
     if (tracer.reached_stop()) done = true;
     if (done) {
-      PyErr_Clear();  // the one by which the frames were left
       guard_memory(tracer, result);
       result.guards.relations = tensors.value()->relations();
     } else if (tracer.stopped()) {
       made.error = tracer.reason();
-      PyErr_Clear();
-    } else if (PyErr_Occurred()) {
-      made.error = unsupported("capture.exception", exception_text());
+    } else if (raised) {
+      made.error = unsupported("capture.exception", text_of(raised));
       made.boundary = -1;
     } else {
       made.error = unsupported("capture.not_interpreted", "the frame was not interpreted");
@@ -182,11 +193,36 @@ Attempt attempt(const CaptureRequest& request, const Library& known, PyObject* d
     // the handlers and `finally` blocks that would write to the program's objects.
     const InterpreterScope scope(&tracer);
     tracer.let_go();
+    returned = Owned();
+    raised = Owned();
     if (!done) return made;
   }
   name_inputs(result);
   made.result.emplace(std::move(result));
   return made;
+}
+
+// What comes before an instruction of the function's own frame that could not be followed. Where
+// something lives there that cannot be handed over (a generator, an exception that is handled), it
+// ends earlier: at the last boundary where all could be.
+template <class Again>
+Result<CaptureResult> before_the_break(Attempt whole, bool is_segment, Again again) {
+  const std::int64_t least = is_segment ? 0 : 1;  // a function that is left at once runs eagerly
+  if (whole.boundary < least) return whole.error;
+  Attempt part = again(whole.boundary, TracerLimits::kNever);
+  if (!part.result) {
+    if (part.error.message != whole.error.message) whole.error.message += "; " + part.error.message;
+    const std::int64_t from = std::max(whole.boundary - kMostTries, least);
+    const std::int64_t exit = again(whole.boundary, from).last_exit;
+    if (exit < least) return whole.error;
+    part = again(exit, TracerLimits::kNever);
+    if (!part.result) return whole.error;
+  }
+  part.result->stop->code = whole.error.code;
+  part.result->stop->message = whole.error.message;
+  part.result->stop->location = whole.error.location;
+  part.result->stop->hint = whole.error.hint;
+  return std::move(*part.result);
 }
 
 }  // namespace
@@ -204,32 +240,22 @@ Result<CaptureResult> capture(const CaptureRequest& request) {
   if (state_has_modes(state))
     return unsupported("capture.mode", "a mode is active that takes torch functions over");
   const NoCollection no_collection;
-  const HandledException handled;
   const Library* known = library();
   Surroundings surroundings;
   if (known == nullptr || !surroundings.open())
-    return internal_error("capture.surroundings", exception_text());
+    return internal_error("capture.surroundings", text_of(take_exception()));
   TracerLimits limits;
   limits.symbolic = &request.symbolic;
   limits.all_sizes_symbolic = request.all_sizes_symbolic;
   if (request.instruction_budget != 0) limits.instructions = request.instruction_budget;
   Attempt whole = attempt(request, *known, surroundings.default_table.get(), state, limits);
   if (whole.result) return std::move(*whole.result);
-  if (whole.boundary < 1) return whole.error;
-  // Once more, up to the instruction of the function's own frame that could not be followed.
-  limits.stop_at = whole.boundary;
-  Attempt part = attempt(request, *known, surroundings.default_table.get(), state, limits);
-  if (!part.result) {
-    // Nothing can be handed over there, so all of it is left: for the first reason.
-    Error error = whole.error;
-    if (part.error.message != error.message) error.message += "; " + part.error.message;
-    return error;
-  }
-  part.result->stop->code = whole.error.code;
-  part.result->stop->message = whole.error.message;
-  part.result->stop->location = whole.error.location;
-  part.result->stop->hint = whole.error.hint;
-  return std::move(*part.result);
+  const auto again = [&](std::int64_t stop_at, std::int64_t try_from) {
+    limits.stop_at = stop_at;
+    limits.try_from = try_from;
+    return attempt(request, *known, surroundings.default_table.get(), state, limits);
+  };
+  return before_the_break(std::move(whole), request.state.unit > 0, again);
 }
 
 }  // namespace triptych::capture

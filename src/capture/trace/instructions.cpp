@@ -181,6 +181,14 @@ Flow Tracer::raise(Activation& a, const Instruction& i) {
   return semantics::run(a, i);
 }
 
+// CPython warns of a coroutine that nobody awaited, and has hooks for asynchronous generators.
+Flow Tracer::return_generator(Activation& a, const Instruction& i) {
+  if (a.code()->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR))
+    return stop_flow("break.call", std::string("a call of the asynchronous function ") +
+                                       PyUnicode_AsUTF8(a.code()->co_qualname));
+  return semantics::run(a, i);
+}
+
 Flow Tracer::unsupported_op(Activation&, const Instruction& i) {
   return stop_flow("break.instruction",
                    std::string("the instruction ") + kOpNames[static_cast<int>(i.op)]);
@@ -244,6 +252,7 @@ void Tracer::Handlers::add_values(Table& table) {
   set(Op::kMakeFunction, &Tracer::make_function);
   set(Op::kBeforeWith, &Tracer::before_with);
   set(Op::kRaiseVarargs, &Tracer::raise);
+  set(Op::kReturnGenerator, &Tracer::return_generator);
 }
 
 void Tracer::Handlers::add_unsupported(Table& table) {

@@ -368,6 +368,8 @@ Flow Tracer::get_iter(Activation& a, const Instruction& i) {
     if (!replace_top(a, 1, unbind(object))) return Flow::kRaise;
     return semantics::run(a, i);
   }
+  // A generator from outside is its own iterator: it is the loop that cannot be followed.
+  if (PyGen_CheckExact(object)) return semantics::run(a, i);
   if (!replace_top(a, 1, localized(object))) return Flow::kRaise;
   return semantics::run(a, i);
 }

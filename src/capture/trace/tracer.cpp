@@ -29,7 +29,8 @@ Tracer::Tracer(CaptureResult& result, TensorTrace& tensors, const Library& known
       known_(known),
       limits_(limits),
       guards_(result.guards),
-      recorder_(result, known) {}
+      recorder_(result, known),
+      handled_(Owned::steal(PyErr_GetHandledException())) {}
 
 Tracer::~Tracer() { journal_.roll_back(); }
 
@@ -288,9 +289,12 @@ Flow Tracer::execute(Activation& a, const Instruction& i) {
     stop("break.budget", "more instructions than one capture may run");
     return abort(a);
   }
-  if (a.frame().get() == root_ && i.boundary && root_boundaries_++ == limits_.stop_at) {
-    describe_break(a, i);
-    return abort(a);
+  if (a.frame().get() == root_ && i.boundary) {
+    if (root_boundaries_ >= limits_.try_from) try_exit(a, i);
+    if (root_boundaries_++ == limits_.stop_at) {
+      describe_break(a, i);
+      return abort(a);
+    }
   }
   const Handler handler = Handlers::table()[static_cast<int>(i.op)];
   const Flow flow = handler != nullptr ? (this->*handler)(a, i) : semantics::run(a, i);
@@ -317,6 +321,11 @@ Flow Tracer::execute(Activation& a, const Instruction& i) {
 }
 
 bool Tracer::describe_slots(Activation& a) {
+  const Owned handled = Owned::steal(PyErr_GetHandledException());
+  if (handled.get() != handled_.get()) {
+    stop("break.handler", "an exception is being handled");
+    return false;
+  }
   RecipeBuilder recipes(*this);
   Break& stop_here = *result_.stop;
   const int slots = a.frame().slot_count();
@@ -345,6 +354,17 @@ void Tracer::describe_break(Activation& a, const Instruction& i) {
   result_.stop->unit = i.start;
   reached_stop_ = describe_slots(a) && describe_modes();
   if (!stopping_) stop("break", "");
+}
+
+void Tracer::try_exit(Activation& a, const Instruction& i) {
+  describe_break(a, i);
+  if (reached_stop_) last_exit_ = root_boundaries_;
+  reached_stop_ = stopping_ = false;
+  PyErr_Clear();
+  result_.stop.reset();
+  result_.recipes.clear();
+  result_.effects.clear();
+  result_.outputs.clear();
 }
 
 bool Tracer::finish(PyObject* returned) {

@@ -39,6 +39,10 @@ struct Arguments {
 struct TracerLimits {
   std::size_t instructions = 3'000'000;
   std::int64_t stop_at = -1;  // boundary of the root frame, counted; -1: run to the end
+  // From this one on it is tried whether the function could be left there. What is captured then
+  // serves nothing else.
+  std::int64_t try_from = kNever;
+  static constexpr std::int64_t kNever = INT64_MAX;
   // What is to be symbolic: (text of a tensor's source, dimension), or every size.
   const std::set<std::pair<std::string, int>>* symbolic = nullptr;
   bool all_sizes_symbolic = false;
@@ -57,6 +61,7 @@ class Tracer final : public Observer {
   const Error& reason() const { return reason_; }
   std::int64_t root_boundaries() const { return root_boundaries_; }
   bool reached_stop() const { return reached_stop_; }
+  std::int64_t last_exit() const { return last_exit_; }  // the last such boundary; -1: none
   // After the function has returned: its result as a recipe, and what was written. False: stopped.
   bool finish(PyObject* result);
   void roll_back() { journal_.roll_back(); }
@@ -191,6 +196,7 @@ class Tracer final : public Observer {
   Flow make_function(Activation&, const Instruction&);
   Flow before_with(Activation&, const Instruction&);
   Flow raise(Activation&, const Instruction&);
+  Flow return_generator(Activation&, const Instruction&);
   Flow unsupported_op(Activation&, const Instruction&);
 
   Flow abort(Activation& activation);
@@ -203,6 +209,7 @@ class Tracer final : public Observer {
   bool introduce_from_class(PyTypeObject* type, PyObject* function, PyObject* name);
   void describe_break(Activation& activation, const Instruction& instruction);
   bool describe_slots(Activation& activation);
+  void try_exit(Activation& activation, const Instruction& instruction);
   bool describe_modes();
   bool take_pending(Activation& activation, int slot);
   std::string here() const;
@@ -269,6 +276,8 @@ class Tracer final : public Observer {
   bool any_pending_ = false;
   Mark* mark_ = nullptr;  // the innermost frame that is interpreted
   std::int64_t root_boundaries_ = 0;
+  std::int64_t last_exit_ = -1;
+  Owned handled_;  // exception, at the start
   std::size_t instructions_ = 0;
   std::uint64_t ops_seen_ = 0;
   int native_depth_ = 0;
