@@ -18,7 +18,6 @@ from .timing import best_of
 
 SECTION = "capture"
 THIS = "benchmarks.capture"
-OURS = {"capture": "triptych"}
 MODELS = ("gpt2", "resnet", "bert")
 
 
@@ -62,7 +61,7 @@ def capture_ms(name: str, layers: int) -> dict[str, float]:
     function, inputs = models.build(name, **({"layers": layers} if layers else {}))
     with torch.no_grad():
         function(*inputs)
-        compiled = triptych.compile(function, backend=_keep, options=OURS)
+        compiled = triptych.compile(function, backend=_keep)
         times = []
         for _ in range(5):
             triptych.reset()
@@ -97,7 +96,7 @@ def first_call_ms(name: str, layers: int, ours: bool) -> dict[str, float]:
     function, inputs = models.build(name, **({"layers": layers} if layers else {}))
     with torch.no_grad():
         function(*inputs)
-        compiled = triptych.compile(function, options=OURS) if ours else torch.compile(function)
+        compiled = triptych.compile(function) if ours else torch.compile(function)
         start = time.perf_counter()
         compiled(*inputs)
         return {"ms": 1e3 * (time.perf_counter() - start)}
@@ -112,7 +111,7 @@ def dispatch_us(what: str) -> dict[str, float]:
     else:
         function, inputs = models.build("gpt2", layers=12)
     with torch.no_grad():
-        compiled = triptych.compile(function, backend=_keep, options=OURS)
+        compiled = triptych.compile(function, backend=_keep)
         compiled(*inputs)
         region = getattr(compiled, "_triptych_region", compiled)
         warm = min(_C.time_dispatch(region, *inputs, times=2000) for _ in range(7))
@@ -137,11 +136,11 @@ def call_us() -> dict[str, float]:
     """A tiny function: eager's own work against everything that a compiled call does."""
     inputs = (torch.randn(8), torch.randn(8))
     with torch.no_grad():
-        ours = _per_call_us(triptych.compile(two_tensors, options=OURS), inputs, 20000)
+        ours = _per_call_us(triptych.compile(two_tensors), inputs, 20000)
         theirs = _per_call_us(torch.compile(two_tensors), inputs, 2000)
         eager = _per_call_us(two_tensors, inputs, 20000)
-        one = _per_call_us(triptych.compile(whole, options=OURS), inputs, 20000)
-        two = _per_call_us(triptych.compile(broken, options=OURS), inputs, 5000)
+        one = _per_call_us(triptych.compile(whole), inputs, 20000)
+        two = _per_call_us(triptych.compile(broken), inputs, 5000)
     return {"us": ours, "theirs_us": theirs, "eager_us": eager, "break_us": two - one}
 
 

@@ -1,7 +1,7 @@
 """`triptych.compile`: the public entry.
 
-Who captures the program stands behind one function, `capture`: PyTorch's Dynamo, or with the option
-`capture="triptych"` our own stage 1.
+Who captures the program stands behind one function, `capture`: our own stage 1, or with the option
+`capture="dynamo"` PyTorch's Dynamo.
 """
 
 from __future__ import annotations

@@ -88,10 +88,10 @@ TABLE: Mapping[str, Option] = MappingProxyType(
             ),
             Option(
                 "capture",
-                "dynamo",
-                "who captures for triptych.compile: PyTorch's Dynamo, or Triptych itself",
+                "triptych",
+                "who captures for triptych.compile: Triptych itself, or PyTorch's Dynamo",
                 False,
-                ("dynamo", "triptych"),
+                ("triptych", "dynamo"),
             ),
             Option("max_entries", 8, "captures kept per function before calls run eagerly", False),
             Option("dump", "", "folder that receives every stage of every graph as text", False),

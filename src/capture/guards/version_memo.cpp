@@ -1,5 +1,6 @@
 #include "capture/guards/version_memo.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 
@@ -275,10 +276,12 @@ bool VersionMemo::Recorder::cover_check(const GuardStep& step) {
     case GuardKind::kHasKey:
     case GuardKind::kLacksKey:
       return (object == nullptr || PyDict_Check(object)) && cover_dict(step.from);
-    case GuardKind::kTensor:
-    case GuardKind::kState:
     case GuardKind::kSame:
     case GuardKind::kDistinct:
+      return std::ranges::all_of(
+          guard.others, [&](SourceId other) { return implied_[program_.register_of(other)]; });
+    case GuardKind::kTensor:
+    case GuardKind::kState:
     case GuardKind::kDisjoint:
       return false;
   }
