@@ -406,12 +406,21 @@ static bool is_symbolic_method(PyFunctionObject* function) {
          std::string_view(PyUnicode_AsUTF8(function->func_module)).starts_with("torch");
 }
 
+// Once Dynamo has run in a process, each new nn.Module is noted for it; no program sees the note.
+static bool is_dynamo_note(PyFunctionObject* function) {
+  return PyUnicode_CompareWithASCIIString(function->func_qualname, "GenerationTracker.tag") == 0 &&
+         PyUnicode_Check(function->func_module) &&
+         PyUnicode_CompareWithASCIIString(function->func_module, "torch._dynamo.mutation_guard") ==
+             0;
+}
+
 FunctionRule function_rule(const Library& known, PyObject* function) {
   static const auto named = make_function_rules();
   const auto found = named.find(function);
   if (found != named.end()) return found->second;
   FunctionRule rule;
   auto* object = reinterpret_cast<PyFunctionObject*>(function);
+  if (is_dynamo_note(object)) return {FunctionRule::Kind::kConstant, false, Py_None};
   if (is_symbolic_method(object)) rule.kind = FunctionRule::Kind::kTorch;
   if (!is_torch_library(object)) return rule;
   rule.kind = FunctionRule::Kind::kTorch;

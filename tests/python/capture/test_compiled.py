@@ -598,3 +598,14 @@ def test_a_forked_process_calls_what_was_captured() -> None:
         good = good and torch.allclose(fresh, breaks_in_the_middle(torch.ones(2)))
         os._exit(0 if good else 1)
     assert os.waitpid(pid, 0)[1] == 0
+
+
+def test_modules_are_made_in_a_process_where_dynamo_ran() -> None:
+    """Dynamo replaces nn.Module.__init__ by one that notes each module in a weak dictionary."""
+    x = torch.randn(3)
+    torch.compile(torch.nn.Linear(3, 3), backend="eager")(x)
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.Sequential(torch.nn.Identity(), torch.nn.ReLU())(x) + 1
+
+    check(program, x, region=compiled(program, fullgraph=True))
