@@ -25,5 +25,7 @@ def load() -> ModuleType:
             spec = importlib.util.spec_from_file_location("_frames", path)
             module = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(module)
+            if (problem := module.self_test()) is not None:
+                raise ImportError(problem)
             return module
     raise ImportError(f"_frames is not in {folder()}: run `./dev build`, or set TRIPTYCH_FRAMES")

@@ -93,10 +93,10 @@ PyObject* statistics(PyObject*, PyObject*) {
     if (!count || PyDict_SetItemString(handed_over.get(), kOpNames[op], count.get()) < 0)
       return nullptr;
   }
-  return Py_BuildValue("{sKsKsKsKsKsKsKsKsN}", "instructions", s.instructions, "frames", s.frames,
-                       "segments", s.segments, "moves", s.moves, "handled", s.handled, "unwound",
-                       s.unwound, "native", s.native, "chosen", s.chosen, "handed_over",
-                       handed_over.release());
+  return Py_BuildValue("{sKsKsKsKsKsKsKsKsKsN}", "instructions", s.instructions, "frames", s.frames,
+                       "segments", s.segments, "moves", s.moves, "returns", s.returns, "handled",
+                       s.handled, "unwound", s.unwound, "native", s.native, "chosen", s.chosen,
+                       "handed_over", handed_over.release());
 }
 
 std::vector<Owned> values_of(PyObject* tuple, PyObject* null) {

@@ -75,7 +75,7 @@ def jobs_of(modules: list[str], cuts: int) -> list[tuple[str, str, tuple[int, ..
     jobs = [(module, "interpreted", ()) for module in modules]
     for seed in range(1, cuts + 1):
         # Every other seed leaves out handing over, which ends the interesting part.
-        kinds = 7 if seed % 2 else 6
+        kinds = 15 if seed % 2 else 14
         every = (40, 15, 100)[seed % 3]
         jobs += [(module, "cut", (seed, every, kinds)) for module in modules]
     return jobs

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import subprocess
 import sys
 import threading
 import time
 import traceback
 import unittest
+from pathlib import Path
 
 import frames
 
@@ -186,6 +188,19 @@ class Threads(unittest.TestCase):
                 pass
 
         self.assertEqual(traceback_names(InterruptedError, main), ["main"])
+
+    def test_an_exception_from_another_thread_where_a_hook_hears_of_code(self):
+        script = """
+import sys, unittest
+sys.addaudithook(lambda event, args: None)
+test = "test_evaluator.Threads.test_an_exception_from_another_thread"
+unittest.main(module=None, argv=["tests", "-q", test])
+"""
+        here = Path(__file__).parent
+        done = subprocess.run(
+            [sys.executable, "-c", script], cwd=here, capture_output=True, text=True
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
 
 
 class Tools(unittest.TestCase):

@@ -32,9 +32,9 @@ def add_test(module: str, mode: str, numbers: tuple[int, ...] = ()) -> None:
 
 for name in language_modules.QUICK:
     add_test(name, "interpreted")
-add_test("test_grammar", "cut", (1, 30, 7))
-add_test("test_generators", "cut", (2, 30, 7))
-add_test("test_with", "cut", (3, 10, 6))
+add_test("test_grammar", "cut", (1, 30, 15))
+add_test("test_generators", "cut", (2, 30, 15))
+add_test("test_with", "cut", (3, 10, 14))
 
 
 if __name__ == "__main__":

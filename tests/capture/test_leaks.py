@@ -56,7 +56,7 @@ class Leaks(unittest.TestCase):
 
     def test_cut(self):
         native = max(growth(workload), 0)
-        for every, kinds in ((7, 1), (7, 2), (7, 4), (7, 7), (1, 2), (1, 4)):
+        for every, kinds in ((7, 1), (7, 2), (7, 4), (7, 8), (7, 15), (1, 2), (1, 4), (1, 8)):
             with self.subTest(every=every, kinds=kinds):
                 cut = growth(_frames.run_cut, 11, every, kinds, workload)
                 self.assertLessEqual(cut, native)
@@ -76,7 +76,7 @@ class Leaks(unittest.TestCase):
             lazy = (m for m in values if m is marker)
             return [*lazy], rest, f"{marker!r}", table.get("k") is first, (lambda m=marker: m)()
 
-        for run in (work, lambda: _frames.run(work), lambda: _frames.run_cut(3, 2, 7, work)):
+        for run in (work, lambda: _frames.run(work), lambda: _frames.run_cut(3, 2, 15, work)):
             before = sys.getrefcount(marker)
             for _ in range(100):
                 run()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import unittest
 
 import frames
@@ -9,7 +10,7 @@ import programs
 
 _frames = frames.load()
 
-DELEGATE, SEGMENT, MOVE = 1, 2, 4
+DELEGATE, SEGMENT, MOVE, RETURN = 1, 2, 4, 8
 
 
 class Programs(unittest.TestCase):
@@ -33,19 +34,18 @@ class Programs(unittest.TestCase):
             self.assertLessEqual(set(_frames.statistics()["handed_over"]), leaving, function)
 
     def test_cut_at_every_boundary(self):
-        for kinds in (SEGMENT, MOVE):
+        for kinds, name in {SEGMENT: "segments", MOVE: "moves", RETURN: "returns"}.items():
             for function in programs.PROGRAMS:
                 expected = programs.outcome(function)
                 got = _frames.run_cut(0, 1, kinds, programs.outcome, function)
-                self.same(function, expected, got, kinds)
-                kind = "moves" if kinds == MOVE else "segments"
-                self.assertGreater(_frames.statistics()[kind], 10, function.__name__)
+                self.same(function, expected, got, name)
+                self.assertGreater(_frames.statistics()[name], 10, function.__name__)
 
     def test_cut_at_random_boundaries(self):
         for function in programs.PROGRAMS:
             expected = programs.outcome(function)
             for seed in range(40):
-                kinds = (DELEGATE, DELEGATE | SEGMENT | MOVE, SEGMENT | MOVE)[seed % 3]
+                kinds = (DELEGATE, DELEGATE | SEGMENT | MOVE | RETURN, SEGMENT | MOVE)[seed % 3]
                 every = (3, 20, 60)[seed // 3 % 3]
                 got = _frames.run_cut(seed, every, kinds, programs.outcome, function)
                 self.same(function, expected, got, f"seed {seed}, one of {every}, kinds {kinds}")
@@ -59,6 +59,34 @@ class Programs(unittest.TestCase):
 
         self.assertEqual(_frames.run_cut(0, 1, MOVE, f, 20_000), sum(range(20_000)))
         self.assertGreater(_frames.statistics()["moves"], 100_000)
+
+    def test_a_frame_ends_with_a_result_wherever_it_is(self):
+        # The code of the first returns constants only, that of the last nothing at all.
+        def initialise(box, value):
+            for item in value:
+                box.append(item)
+
+        def nested(x):
+            for k in range(4):
+                with contextlib.suppress(KeyError):
+                    try:
+                        if k == x:
+                            return [k, *(n for n in range(x))]
+                    finally:
+                        x += 1
+            return "none"
+
+        def endless(x):
+            while True:
+                x.pop()
+
+        for seed in range(60):
+            box = []
+            _frames.run_cut(seed, 3, RETURN, initialise, box, range(9))
+            self.assertEqual(box, list(range(9)))
+            self.assertEqual(_frames.run_cut(seed, 5, RETURN, nested, 3), nested(3))
+            with self.assertRaises(IndexError):
+                _frames.run_cut(seed, 3, RETURN, endless, [1, 2, 3])
 
     def test_one_seed_gives_one_sequence_of_cuts(self):
         function = next(f for f in programs.PROGRAMS if f.__name__ == "loops")

@@ -75,6 +75,7 @@ class Activation {
   std::int32_t raise_unit = 0;  // which unit's handler an exception looks for
   bool stop = false;            // leave at the next boundary: a tool watches now
   bool asked = false;           // the observer has chosen for the next boundary: it is passed
+  Owned result;  // of a frame that the observer ends; null: the exception that is set
 
  private:
   PyThreadState* thread_;

@@ -213,11 +213,17 @@ PyObject* Evaluator::interpret_frame(PyThreadState* thread, Frame& frame, bool r
     activation.asked = asked;
     const Exit exit = interpret(activation, raised, observer, statistics);
     if (observer != nullptr) observer->left(activation, exit);
+    if (exit == Exit::kReturn) activation.drop(activation.depth());
     frame.set_stack_depth(activation.depth());
     frame.unlink(thread);
     if (exit == Exit::kUnwind) {
       leave_frame_level(thread);
       return unwind(thread, frame, activation.raise_unit);
+    }
+    if (exit == Exit::kReturn) {
+      ++statistics.returns;
+      leave_frame_level(thread);
+      return frame.finish(thread, std::move(activation.result));
     }
     frame.set_resume(activation.instruction().start);
     if (exit == Exit::kLeave) {

@@ -119,6 +119,9 @@ PyObject* Frame::finish(PyThreadState* thread, Owned result) {
   // its place.
   static _Py_CODEUNIT instructions[3] = {};
   instructions[1].op.code = RETURN_VALUE;
+  // Who has looked at the frame meanwhile goes on seeing it where it ended.
+  const Owned object = has_frame_object() ? frame_object() : Owned();
+  const int unit = executing_unit();
   // A tracer that has come meanwhile must not hear of it: for the program this frame ended before.
   PyThreadState_EnterTracing(thread);
   PyObject* returned = nullptr;
@@ -134,6 +137,7 @@ PyObject* Frame::finish(PyThreadState* thread, Owned result) {
     returned = _PyEval_EvalFrameDefault(thread, frame_, 1);
   }
   PyThreadState_LeaveTracing(thread);
+  if (object) correct_position(reinterpret_cast<PyFrameObject*>(object.get()), unit);
   return returned;
 #endif
 }

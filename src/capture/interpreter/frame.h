@@ -58,7 +58,7 @@ class Frame {
   void unlink(PyThreadState* thread);
 
   // Ends a frame that must not run on: its caller gets `result` (null: the exception that is set).
-  // Nothing else may know the frame: it has no frame object and no generator.
+  // Its stack is empty, and no generator owns it.
   PyObject* finish(PyThreadState* thread, Owned result);
 
  private:

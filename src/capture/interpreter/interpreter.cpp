@@ -51,6 +51,9 @@ bool at_choice(Activation& a, const Instruction& instruction, Observer* observer
     case Choice::kMove:
       exit = Exit::kMove;
       return true;
+    case Choice::kReturn:
+      exit = Exit::kReturn;
+      return true;
   }
   return false;
 }

@@ -13,6 +13,7 @@ enum class Exit : unsigned char {
   kUnwind,   // an exception is set that no block of this frame handles
   kSegment,  // the observer's choice
   kMove,     // the observer's choice
+  kReturn,   // the observer's choice
 };
 
 enum class Choice : unsigned char {
@@ -21,6 +22,8 @@ enum class Choice : unsigned char {
   kSegment,   // stop here; everything goes back into the real frame, which is then entered anew
   kMove,      // go on in a fresh frame of the same function; as kSegment where the frame cannot be
               // moved
+  kReturn,    // the frame ends here: its caller gets the activation's `result`. Only of a frame
+              // that can be moved
 };
 
 class Observer {

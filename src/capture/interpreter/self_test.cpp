@@ -2,6 +2,7 @@
 
 #include "capture/interpreter/cpython.h"
 #include "capture/interpreter/evaluator.h"
+#include "capture/interpreter/native_code.h"
 #include "capture/interpreter/thread_state.h"
 
 namespace triptych::capture {
@@ -168,6 +169,9 @@ Status self_test_with(const char* probes) {
   TRIPTYCH_TRY([[maybe_unused]] Unit plain, check_plain(globals.borrow()));
   TRIPTYCH_TRY([[maybe_unused]] Unit expressions, check_expressions(globals.borrow()));
   TRIPTYCH_TRY([[maybe_unused]] Unit entry, check_entry(globals.borrow()));
+  // It also makes the code that runs there: while something is pending, making it would be a place
+  // where that happens (a hook that hears of new code objects has a frame).
+  if (!run_interrupt_point()) return mismatch("a look at pending calls: " + raised_text());
   if (evaluator_installed()) return mismatch("the evaluator stayed installed");
   return Unit{};
 }

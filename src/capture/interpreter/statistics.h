@@ -13,6 +13,7 @@ struct Statistics {
   std::uint64_t frames = 0;    // entries: a generator counts each time it is resumed
   std::uint64_t segments = 0;  // frames entered anew in the middle
   std::uint64_t moves = 0;     // frames that went on in a fresh one
+  std::uint64_t returns = 0;   // frames that an observer ended
   std::uint64_t handled = 0;   // exceptions that a handler of an interpreted frame took
   std::uint64_t unwound = 0;   // frames that an exception ended
   std::uint64_t native =

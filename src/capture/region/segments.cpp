@@ -139,15 +139,6 @@ FrameState state_of(Activation& activation, int unit) {
   return state;
 }
 
-// Where any frame of this code can leave with the value on top of its stack; -1: nowhere.
-std::int32_t return_index(const CodeInfo& info) {
-  const auto& instructions = info.instructions();
-  for (std::size_t k = 0; k < instructions.size(); ++k) {
-    if (instructions[k].op == Op::kReturnValue) return static_cast<std::int32_t>(k);
-  }
-  return -1;
-}
-
 Choice SegmentRunner::at_boundary(Activation& activation, const Instruction& instruction) {
   if (native_depth_ > 0) return Choice::kInterpret;
   if (kOpLeaves[static_cast<int>(instruction.op)] || !can_start(activation)) {
@@ -189,16 +180,8 @@ Choice SegmentRunner::apply(Activation& activation, const Instruction& instructi
     return Choice::kInterpret;
   }
   if (end.result) {
-    const std::int32_t index = return_index(activation.info());
-    if (index < 0) {
-      PyErr_SetString(PyExc_SystemError, "triptych: this code has nowhere to return from");
-      raised_ = true;
-      return Choice::kInterpret;
-    }
-    activation.drop(activation.depth());
-    activation.push(std::move(end.result));
-    activation.index = index;
-    return Choice::kSegment;
+    activation.result = std::move(end.result);
+    return Choice::kReturn;
   }
   if (end.frame->unit == instruction.start) ++segment.idle;
   activation.drop(activation.depth());

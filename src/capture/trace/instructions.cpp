@@ -231,7 +231,7 @@ void Tracer::Handlers::add_values(Table& table) {
   set(Op::kStoreSubscr, &Tracer::store_subscr);
   set(Op::kDeleteSubscr, &Tracer::delete_subscr);
   set(Op::kBinarySlice, &Tracer::slice_op);
-  set(Op::kStoreSlice, &Tracer::unsupported_op);
+  set(Op::kStoreSlice, &Tracer::slice_op);
   for (Op op : {Op::kListAppend, Op::kSetAdd, Op::kMapAdd, Op::kListExtend, Op::kSetUpdate,
                 Op::kDictUpdate, Op::kDictMerge})
     set(op, &Tracer::grow);

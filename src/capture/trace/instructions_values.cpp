@@ -303,22 +303,15 @@ Flow Tracer::delete_subscr(Activation& a, const Instruction& i) {
   return semantics::run(a, i);
 }
 
-// container[start:stop], of 3.12.
+// container[start:stop], got or set: 3.12 makes the slice as part of the instruction.
 Flow Tracer::slice_op(Activation& a, const Instruction& i) {
-  PyObject* container = a.peek(3);
-  if (is_fake(container)) {
-    const Owned slice = Owned::steal(PySlice_New(a.peek(2), a.peek(1), nullptr));
-    if (!slice) return Flow::kRaise;
-    PyObject* operands[] = {container, slice.get()};
-    Owned result = call_torch(CapturedNode::Kind::kFunction, known_.operator_getitem,
-                              known_.operator_getitem, {operands, 2, nullptr});
-    if (!result) return Flow::kRaise;
-    a.drop(3);
-    a.push(std::move(result));
-    return Flow::kNext;
-  }
-  if (!replace_top(a, 3, localized(container))) return Flow::kRaise;
-  return semantics::run(a, i);
+  Owned slice = Owned::steal(PySlice_New(a.peek(2), a.peek(1), nullptr));
+  if (!slice) return Flow::kRaise;
+  a.drop(2);
+  a.push(std::move(slice));
+  Instruction subscript = i;
+  subscript.op = i.op == Op::kBinarySlice ? Op::kBinarySubscr : Op::kStoreSubscr;
+  return i.op == Op::kBinarySlice ? binary_subscr(a, subscript) : store_subscr(a, subscript);
 }
 
 // A tensor is taken apart along its first dimension, where the program iterates over it.

@@ -270,10 +270,12 @@ bool RecipeBuilder::build_iterator(PyObject* object, std::uint32_t& recipe) {
     return false;
   recipe = add(std::move(made));
   built_[object] = recipe;
-  if (PyTuple_GET_SIZE(reduced.get()) < 3) return true;
+  // None stands for no state: an iterator over a range has none from 3.12 on.
+  PyObject* state =
+      PyTuple_GET_SIZE(reduced.get()) < 3 ? Py_None : PyTuple_GET_ITEM(reduced.get(), 2);
+  if (state == Py_None) return true;
   Effect effect;
   effect.kind = Effect::Kind::kCall;
-  PyObject* state = PyTuple_GET_ITEM(reduced.get(), 2);
   const Owned name = Owned::steal(PyUnicode_InternFromString("__setstate__"));
   PyObject* setter = _PyType_Lookup(type, name.get());
   effect.items.push_back(recipe);

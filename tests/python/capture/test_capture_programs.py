@@ -312,6 +312,27 @@ def indexing(x: Tensor) -> Any:
     return x[0], x[:, 1], x[..., None].shape, x[torch.tensor([1, 0])], x[-1, -1]
 
 
+class Window:
+    def __init__(self, items: list[int]) -> None:
+        self.items = items
+
+    def __getitem__(self, key: slice) -> list[int]:
+        return self.items[key]
+
+    def __setitem__(self, key: slice, value: int) -> None:
+        self.items[key.start] = value
+
+
+@program(X.clone(), [1, 2, 3, 4], Window([5, 6]))
+def slices(x: Tensor, items: list[Any], window: Window) -> Any:
+    x[:1] = x[1:] + len(items[1:3])
+    items[1:2] = [x[0, :2], 7]
+    fresh = list(items)
+    fresh[:1] = ()
+    window[1:2] = 9
+    return x[:, 1:], items[:-1], fresh, window[0:2], "abc"[1:], (x, 1, 2)[:2]
+
+
 @program(X)
 def several_results(x: Tensor) -> Any:
     values, indices = torch.max(x, dim=1)
@@ -381,7 +402,7 @@ def same(got: Any, wanted: Any, seen: dict[int, int]) -> None:
         assert len(got) == len(wanted)
         for one, other in zip(got, wanted, strict=True):
             same(one, other, seen)
-    elif isinstance(wanted, Box | Lazy):
+    elif isinstance(wanted, Box | Lazy | Window):
         same(vars(got), vars(wanted), seen)
     elif isinstance(wanted, Slotted):
         same(got.value, wanted.value, seen)
