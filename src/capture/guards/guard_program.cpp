@@ -11,32 +11,27 @@ namespace {
 class Scratch {
  public:
   Scratch(std::size_t registers, std::size_t symbols) {
-    registers_.swap(kept_registers());
-    symbols_.swap(kept_symbols());
-    if (registers_.size() < registers) registers_.resize(registers);
-    if (symbols_.size() < symbols) symbols_.resize(symbols);
+    std::swap(memory_, kept());
+    if (memory_.registers.size() < registers) memory_.registers.resize(registers);
+    if (memory_.symbols.size() < symbols) memory_.symbols.resize(symbols);
   }
-  ~Scratch() {
-    registers_.swap(kept_registers());
-    symbols_.swap(kept_symbols());
-  }
+  ~Scratch() { std::swap(memory_, kept()); }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  PyObject** registers() { return registers_.data(); }
-  std::int64_t* symbols() { return symbols_.data(); }
+  PyObject** registers() { return memory_.registers.data(); }
+  std::int64_t* symbols() { return memory_.symbols.data(); }
 
  private:
-  static std::vector<PyObject*>& kept_registers() {
-    static thread_local std::vector<PyObject*> kept;
+  struct Memory {
+    std::vector<PyObject*> registers;
+    std::vector<std::int64_t> symbols;
+  };
+  static Memory& kept() {
+    static thread_local Memory kept;
     return kept;
   }
-  static std::vector<std::int64_t>& kept_symbols() {
-    static thread_local std::vector<std::int64_t> kept;
-    return kept;
-  }
-  std::vector<PyObject*> registers_;
-  std::vector<std::int64_t> symbols_;
+  Memory memory_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "capture/guards/guard_program.h"
+#include "capture/guards/plain_value.h"
 
 // Exported by every CPython, declared in a private header from 3.13 on.
 extern "C" PyObject* _PyDict_GetItem_KnownHash(PyObject* dict, PyObject* key, Py_hash_t hash);
@@ -111,15 +112,14 @@ class VersionMemo::Recorder {
     memo_.items_.push_back({memo_.words_.size(), object, key, number, expected});
   }
 
-  // It is the same object as long as this reference is alive and the pointer to it is the same.
+  // It is the same object as long as the weak reference names it and the pointer to it is the same.
   bool alive(PyObject* object) {
-    const Expected& expected = memo_.alive_.emplace_back(object);
-    if (!expected.is_weak()) {
-      memo_.alive_.pop_back();
-      return false;
+    const Expected& expected = memo_.held_.emplace_back(object);
+    if (expected.is_weak()) {
+      return word(&reinterpret_cast<PyWeakReference*>(expected.holder())->wr_object);
     }
-    add_item(expected.holder(), nullptr, 0, object);
-    return true;
+    memo_.held_.pop_back();
+    return false;
   }
 
   // Of a value that a compared pointer leads to.
@@ -131,7 +131,10 @@ class VersionMemo::Recorder {
       has_dict_token_[place] = true;
       return word(version_address(object), place);
     }
-    return alive(object);
+    if (alive(object)) return true;
+    if (!is_plain_value(object)) return false;
+    memo_.held_.emplace_back(object);
+    return true;
   }
 
   // The contents of the dict in this register are implied.
@@ -280,7 +283,11 @@ bool VersionMemo::Recorder::cover_check(const GuardStep& step) {
     case GuardKind::kDistinct:
       return std::ranges::all_of(
           guard.others, [&](SourceId other) { return implied_[program_.register_of(other)]; });
-    case GuardKind::kTensor:
+    case GuardKind::kTensor: {
+      const std::optional<CompactFacts> facts = CompactFacts::of(*guard.tensor);
+      if (facts) memo_.tensors_.emplace_back(object, *facts);
+      return facts.has_value();
+    }
     case GuardKind::kState:
     case GuardKind::kDisjoint:
       return false;
@@ -301,9 +308,6 @@ std::size_t VersionMemo::first_changed(std::size_t from, std::size_t to) const {
 }
 
 bool VersionMemo::holds(const Item& item) {
-  if (item.key == nullptr && item.expected != nullptr) {
-    return weak_target(reinterpret_cast<PyWeakReference*>(item.object)) == item.expected;
-  }
   if (item.key == nullptr) {
     return type_version(reinterpret_cast<PyTypeObject*>(item.object)) ==
            static_cast<unsigned>(item.number);
@@ -343,6 +347,9 @@ VersionMemo::Result VersionMemo::check(GuardContext& context, std::uint32_t& cha
   }
   changed = kNone;
   if (!all_hold(changed)) return Result::kChanged;
+  for (const auto& [tensor, facts] : tensors_) {
+    if (!facts.match(tensor)) return Result::kFails;
+  }
   for (const auto& [place, value] : registers_) context.registers[place] = value;
   for (const GuardStep& step : steps_) {
     if (!step.run(step, context)) return Result::kFails;

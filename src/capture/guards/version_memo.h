@@ -6,7 +6,8 @@
 // A memo starts at roots (`self`, the function), which are held weakly and compared as objects.
 // Each token is checked before what is reached through it, so that every address it looks at is
 // alive. What no version covers (metadata of tensors, list items, the thread's modes) stays as
-// steps of the program and is run each time.
+// steps of the program, or for the many parameters of a model as facts side by side, and is run
+// each time.
 #pragma once
 
 #include <Python.h>
@@ -17,6 +18,7 @@
 
 #include "capture/guards/guard_step.h"
 #include "capture/guards/source.h"
+#include "capture/guards/tensor_facts.h"
 
 namespace triptych::capture {
 
@@ -56,8 +58,8 @@ class VersionMemo {
     const void* address;
     std::uint64_t expected;
   };
-  // An item of a dict that changes often; without a key the target of a weak reference, or without
-  // an expected object the version of a type. Checked when the words before it are.
+  // An item of a dict that changes often, or without a key the version of a type. Checked when the
+  // words before it are.
   struct Item {
     std::size_t words_before;
     PyObject* object;
@@ -72,11 +74,12 @@ class VersionMemo {
   static bool holds(const Item& item);
   bool all_hold(std::uint32_t& changed) const;
 
-  std::vector<Expected> alive_;  // what weak references are taken from
+  std::vector<Expected> held_;  // weak references, and immutable values
   std::vector<Root> roots_;
   std::vector<Word> words_;  // in an order in which each makes the next ones' addresses good
   std::vector<std::uint32_t> dicts_;  // of each word that is a version, the dict's register
   std::vector<Item> items_;
+  std::vector<std::pair<PyObject*, CompactFacts>> tensors_;
   std::vector<GuardStep> steps_;
   std::vector<std::pair<std::uint32_t, PyObject*>> registers_;  // values that are implied
 };

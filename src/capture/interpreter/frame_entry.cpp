@@ -1,5 +1,7 @@
 #include "capture/interpreter/frame_entry.h"
 
+#include <algorithm>
+
 #include "capture/interpreter/cpython.h"
 
 namespace triptych::capture {
@@ -65,7 +67,11 @@ Owned call_for_frame(Borrowed function) {
   const auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GetCode(function));
   const Py_ssize_t positional = code->co_argcount;
   const Py_ssize_t keywords = code->co_kwonlyargcount;
-  const std::vector<PyObject*> arguments(positional + keywords, Py_None);
+  constexpr Py_ssize_t kFew = 16;
+  PyObject* few[kFew];
+  std::vector<PyObject*> many(positional + keywords > kFew ? positional + keywords : 0);
+  PyObject** const arguments = many.empty() ? few : many.data();
+  std::fill_n(arguments, positional + keywords, Py_None);
   Owned names;
   if (keywords > 0) {
     names = Owned::steal(PyTuple_New(keywords));
@@ -77,7 +83,7 @@ Owned call_for_frame(Borrowed function) {
   }
   const vectorcallfunc call = plain_function_call();
   if (call == nullptr) return {};
-  return Owned::steal(call(function, arguments.data(), positional, names.get()));
+  return Owned::steal(call(function, arguments, positional, names.get()));
 }
 
 }  // namespace triptych::capture

@@ -138,35 +138,34 @@ RegionEnd Entry::run(const std::vector<PyObject*>& values, PyObject* function) c
   std::span<PyObject* const> outputs;
   if (!returned || !items_of(returned, captured_.outputs.size(), outputs)) return {};
   if (shape_ == Shape::kOneOutput) {
-    return {Owned::copy(outputs[captured_.recipes[captured_.result].index]), nullptr};
+    return {Owned::copy(outputs[captured_.recipes[captured_.result].index]), {}};
   }
   // A tuple is the caller's own: a backend may keep the one that it returned.
   if (shape_ == Shape::kAllOutputs && Py_REFCNT(returned.get()) == 1 &&
       PyTuple_CheckExact(returned.get())) {
-    return {std::move(returned), nullptr};
+    return {std::move(returned), {}};
   }
   return finish(outputs, held.values(), function);
 }
 
 RegionEnd Entry::finish(std::span<PyObject* const> outputs, std::span<PyObject* const> values,
                         PyObject* function) const {
-  std::vector<PyObject*> sources(captured_.recipes.size());
-  for (std::size_t k = 0; k < sources.size(); ++k) {
-    if (source_of_recipe_[k] != kNone) sources[k] = values[source_of_recipe_[k]];
-  }
-  RecipeRun recipes(captured_.recipes, outputs, sources);
+  RecipeRun recipes(captured_.recipes, outputs, values, source_of_recipe_);
   if (!recipes.make_all() || !recipes.apply(captured_.effects)) return {};
-  if (!captured_.stop) return {recipes.take(captured_.result), nullptr};
-  auto frame = std::make_unique<FrameState>();
-  frame->function = Owned::copy(function);
-  frame->unit = captured_.stop->unit;
+  if (!captured_.stop) return {recipes.take(captured_.result), {}};
+  RegionEnd end;
+  FrameState& frame = end.frame.emplace();
+  frame.function = Owned::copy(function);
+  frame.unit = captured_.stop->unit;
+  frame.slots.reserve(captured_.stop->slots.size());
   for (const std::uint32_t recipe : captured_.stop->slots) {
-    frame->slots.push_back(recipes.take(recipe));
+    frame.slots.push_back(recipes.take(recipe));
   }
+  frame.stack.reserve(captured_.stop->stack.size());
   for (const std::uint32_t recipe : captured_.stop->stack) {
-    frame->stack.push_back(recipes.take(recipe));
+    frame.stack.push_back(recipes.take(recipe));
   }
-  return {{}, std::move(frame)};
+  return end;
 }
 
 // What the collector may find cycles through: the sources' constants and guards are types, code and

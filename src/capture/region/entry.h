@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,7 +21,7 @@ namespace triptych::capture {
 // set (neither).
 struct RegionEnd {
   Owned result;
-  std::unique_ptr<FrameState> frame;
+  std::optional<FrameState> frame;
   bool failed() const { return !result && !frame; }
 };
 

@@ -3,22 +3,23 @@
 namespace triptych::capture {
 
 RecipeRun::RecipeRun(const std::vector<Recipe>& recipes, std::span<PyObject* const> outputs,
-                     std::span<PyObject* const> sources)
-    : recipes_(recipes), outputs_(outputs), sources_(sources) {}
+                     std::span<PyObject* const> values,
+                     std::span<const std::uint32_t> source_of_recipe)
+    : recipes_(recipes), outputs_(outputs), values_(values), source_of_recipe_(source_of_recipe) {}
 
 PyObject* RecipeRun::at(std::uint32_t recipe) const {
-  return recipe == Effect::kNone ? nullptr : values_[recipe].get();
+  return recipe == Effect::kNone ? nullptr : made_[recipe].get();
 }
 
 Owned RecipeRun::take(std::uint32_t recipe) const { return Owned::copy(at(recipe)); }
 
 bool RecipeRun::make_all() {
-  values_.reserve(recipes_.size());
+  made_.reserve(recipes_.size());
   for (std::size_t k = 0; k < recipes_.size(); ++k) {
     Owned value = make(recipes_[k], k);
-    const bool unbound = recipes_[k].kind == Recipe::Kind::kSource && sources_[k] == nullptr;
-    if (!value && !unbound) return false;
-    values_.push_back(std::move(value));
+    const bool may_be_unbound = recipes_[k].kind == Recipe::Kind::kSource;
+    if (!value && !may_be_unbound) return false;
+    made_.push_back(std::move(value));
   }
   return true;
 }
@@ -89,7 +90,7 @@ Owned RecipeRun::make(const Recipe& recipe, std::size_t index) const {
     case Recipe::Kind::kGraphOutput:
       return Owned::copy(outputs_[recipe.index]);
     case Recipe::Kind::kSource:
-      return Owned::copy(sources_[index]);
+      return Owned::copy(values_[source_of_recipe_[index]]);
     case Recipe::Kind::kConstant:
       return Owned::copy(recipe.object.get());
     case Recipe::Kind::kTuple:

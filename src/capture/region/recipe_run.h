@@ -3,6 +3,7 @@
 
 #include <Python.h>
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -13,10 +14,10 @@ namespace triptych::capture {
 
 class RecipeRun {
  public:
-  // `outputs` are the graph's, `sources` the values of the recipes' sources by their index among
-  // all recipes (see `Entry`).
+  // `outputs` are the graph's; `values` those of sources, and `source_of_recipe` says which of them
+  // each recipe takes, if any.
   RecipeRun(const std::vector<Recipe>& recipes, std::span<PyObject* const> outputs,
-            std::span<PyObject* const> sources);
+            std::span<PyObject* const> values, std::span<const std::uint32_t> source_of_recipe);
 
   // False: an exception is set.
   bool make_all();
@@ -41,8 +42,9 @@ class RecipeRun {
 
   const std::vector<Recipe>& recipes_;
   std::span<PyObject* const> outputs_;
-  std::span<PyObject* const> sources_;
-  std::vector<Owned> values_;
+  std::span<PyObject* const> values_;
+  std::span<const std::uint32_t> source_of_recipe_;
+  std::vector<Owned> made_;
 };
 
 }  // namespace triptych::capture

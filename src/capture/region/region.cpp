@@ -1,41 +1,14 @@
 #include "capture/region/region.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "capture/guards/state_word.h"
-#include "capture/region/argument_binding.h"
+#include "capture/region/call_buffers.h"
 #include "capture/region/module_call.h"
 
 namespace triptych::capture {
 namespace {
-
-// What one call needs, kept by each thread so that nothing is allocated. A nested call takes its
-// own.
-struct CallBuffers {
-  BoundArguments bound;
-  std::vector<PyObject*> values;
-};
-
-class BufferLease {
- public:
-  BufferLease() : buffers_(std::move(kept())) {
-    if (!buffers_) buffers_ = std::make_unique<CallBuffers>();
-  }
-  ~BufferLease() {
-    buffers_->bound.clear();
-    kept() = std::move(buffers_);
-  }
-  BufferLease(const BufferLease&) = delete;
-  BufferLease& operator=(const BufferLease&) = delete;
-  CallBuffers* operator->() { return buffers_.get(); }
-
- private:
-  static std::unique_ptr<CallBuffers>& kept() {
-    static thread_local std::unique_ptr<CallBuffers> kept;
-    return kept;
-  }
-  std::unique_ptr<CallBuffers> buffers_;
-};
 
 FrameState start_of(PyObject* function, const std::vector<PyObject*>& slots) {
   FrameState state;

@@ -7,6 +7,7 @@
 #include "capture/guards/tensor_facts.h"
 #include "capture/interpreter/call_site.h"
 #include "capture/interpreter/evaluator.h"
+#include "capture/region/call_buffers.h"
 #include "capture/region/handled_exception.h"
 #include "capture/region/region.h"
 
@@ -156,7 +157,8 @@ Choice SegmentRunner::at_boundary(Activation& activation, const Instruction& ins
   context.function = reinterpret_cast<PyObject*>(frame.function());
   context.state = read_state();
   ++native_depth_;
-  std::vector<PyObject*> values;
+  BufferLease buffers;
+  std::vector<PyObject*>& values = buffers->values;
   std::shared_ptr<const Entry> entry = segment->entries.find(context, values);
   if (entry == nullptr) {
     entry = segment->entries.add(context, state_of(activation, instruction.start), options_, host_,
