@@ -37,6 +37,8 @@ mapping::Traits traits_from(const nb::kwargs& overrides) {
       traits.bf16_convert = nb::cast<bool>(value);
     else if (name == "fma")
       traits.fma = nb::cast<bool>(value);
+    else if (name == "l2_bytes")
+      traits.l2_bytes = nb::cast<std::int64_t>(value);
     else if (name == "streaming_store_bytes")
       traits.streaming_store_bytes = nb::cast<std::int64_t>(value);
     else

@@ -673,6 +673,35 @@ def test_streaming_stores_of_unknown_size(size: int) -> None:
     run(case, library.addresses[case.entry()], "llvm streaming")
 
 
+@pytest.mark.parametrize("rows", [4, 64])
+def test_next_row_is_asked_for(rows: int) -> None:
+    """While a row of a large input is computed on; at the end beyond the input, which reads nothing."""
+    text = f"""kernel row(in %x: f32[{rows * 40}], out %y: f32[{rows * 40}]) {{
+  for i0 in {rows} parallel {{
+    for i1 in 40 vector(16) reduce(v1 = max v0) {{
+      v0 = load %x[40*i0 + i1]
+    }}
+    for i2 in 40 vector(16) {{
+      v2 = load %x[40*i0 + i2]
+      v3 = sub v2, v1
+      store %y[40*i0 + i2], v3
+    }}
+    for i3 in 40 vector(16) {{
+      v4 = load %x[40*i0 + i3]
+    }}
+  }}
+}}
+"""
+    case = Case(text, [torch.randn(rows * 40)], [(torch.float32, rows * 40)], end=rows)
+    renamed([case])
+    reference(case)
+    traits = {"vector_bytes": 64, "l2_bytes": 4000}
+    printed = _C.write_kernels([case.text], "llvm", **traits)["text"]
+    assert printed.count("call void @llvm.prefetch") == (2 if rows == 64 else 0), "vectors and tail"
+    library = build([case], "llvm", **traits)
+    run(case, library.addresses[case.entry()], "llvm prefetching")
+
+
 def test_one_scalar_in_loops_of_several_widths() -> None:
     """A broadcast belongs to its width: sibling loops of other widths have their own."""
     text = """kernel widths(in %x: f32[42], in %c: f32[1], in %b: u8[1], OUTPUTS) {

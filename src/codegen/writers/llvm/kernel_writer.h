@@ -11,6 +11,7 @@
 
 #include "codegen/writers/llvm/kernel_text.h"
 #include "codegen/writers/llvm/reduction_text.h"
+#include "codegen/writers/llvm/row_prefetch.h"
 #include "codegen/writers/llvm/scope.h"
 
 namespace triptych::writers::llvm {
@@ -29,7 +30,7 @@ using Accumulators = std::vector<std::vector<Accumulator>>;  // [group][reductio
 class KernelWriter {
  public:
   KernelWriter(const Kernel& kernel, const mapping::Traits& traits)
-      : scope_(kernel, traits), code_(scope_.code) {}
+      : scope_(kernel, traits), code_(scope_.code), prefetch_(scope_) {}
   FunctionText run();
 
  private:
@@ -121,6 +122,7 @@ class KernelWriter {
 
   Scope scope_;
   Code& code_;
+  RowPrefetch prefetch_;
   std::set<int> failures_;
 };
 

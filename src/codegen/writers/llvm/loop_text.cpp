@@ -171,11 +171,15 @@ Accumulators KernelWriter::serial_loop(const Loop& loop, const Range& range,
     body(loop.body);
     return accumulate_all(loop, start);
   }
-  return counted({loop.variable, range.begin.text, range.end.text, 1}, start,
-                 [&](const Accumulators& current) {
-                   body(loop.body);
-                   return accumulate_all(loop, current);
-                 });
+  const bool is_row = !scope_.vector.active;
+  if (is_row) prefetch_.enter_row(loop);
+  Accumulators last = counted({loop.variable, range.begin.text, range.end.text, 1}, start,
+                              [&](const Accumulators& current) {
+                                body(loop.body);
+                                return accumulate_all(loop, current);
+                              });
+  if (is_row) prefetch_.leave_row();
+  return last;
 }
 
 }  // namespace triptych::writers::llvm

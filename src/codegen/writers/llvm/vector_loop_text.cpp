@@ -19,8 +19,10 @@ namespace triptych::writers::llvm {
 
 Accumulators KernelWriter::vector_loop(const Loop& loop, const Range& range) {
   code_.open_region();
+  prefetch_.begin(loop);
   Accumulators last =
       range.extent ? constant_vector_loop(loop, range) : general_vector_loop(loop, range);
+  prefetch_.end(loop);
   scope_.vector = VectorContext{};
   for (std::size_t r = 0; r < loop.reductions.size(); ++r) {
     last[0][r] = reduce_lanes(code_, loop.reductions[r], last[0][r]);
@@ -148,6 +150,7 @@ Accumulators KernelWriter::plain_vectors(const Loop& loop, int unroll, const std
   Accumulators start = identities(loop, unroll);
   auto iterate = [&](const Accumulators& current) {
     scope_.vector.level = code_.level();
+    prefetch_.print();
     body(loop.body);
     return accumulate_all(loop, current);
   };
@@ -166,6 +169,7 @@ Accumulators KernelWriter::tail(const Loop& loop, const std::string& begin, cons
   scope_.vector = context(loop, 1);
   auto iterate = [&](const Accumulators& current) {
     scope_.vector.level = code_.level();
+    prefetch_.print();
     body(loop.body);
     return accumulate_all(loop, current);
   };
@@ -185,6 +189,7 @@ Accumulators KernelWriter::last_vector(const Loop& loop, const std::string& begi
   scope_.vector.mask = mask_until(begin, end, loop.width);
   return straight(loop, begin, before, [&](const Accumulators& current) {
     scope_.vector.level = code_.level();
+    prefetch_.print();
     body(loop.body);
     return accumulate_all(loop, current);
   });
