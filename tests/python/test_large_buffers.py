@@ -8,6 +8,18 @@ from kernel_harness import Case, build, reference, renamed, run
 
 from triptych import _C
 
+STREAM = """kernel stream(in %x: f32[1000], out %y: f32[1001], out %z: bf16[1000]) {
+  for i0 in 1000 parallel vector(16) unroll(2) {
+    v0 = load %x[i0]
+    v1 = const 2.0 : f32
+    v2 = mul v0, v1
+    store %y[i0 + OFFSET], v2
+    v3 = cast v0 : bf16
+    store %z[i0], v3
+  }
+}
+"""
+
 
 @pytest.mark.parametrize("offset", [0, 1])
 def test_streaming_stores(offset: int) -> None:

@@ -466,19 +466,6 @@ def test_streams_of_mixed_index() -> None:
     check([Case(text, [], [(torch.float32, 670), (torch.int64, 670)], end=10)])
 
 
-STREAM = """kernel stream(in %x: f32[1000], out %y: f32[1001], out %z: bf16[1000]) {
-  for i0 in 1000 parallel vector(16) unroll(2) {
-    v0 = load %x[i0]
-    v1 = const 2.0 : f32
-    v2 = mul v0, v1
-    store %y[i0 + OFFSET], v2
-    v3 = cast v0 : bf16
-    store %z[i0], v3
-  }
-}
-"""
-
-
 def test_parallel_loops_of_whole_vectors() -> None:
     """A constant number of whole vectors: no masks and no tail, whatever the chunks."""
     text = """kernel whole(in %a: f32[COUNT], out %y: f32[COUNT], out %z: bf16[COUNT]) {
