@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import torch
-from kernel_harness import DTYPES, Case, check, reference, renamed, run
+from kernel_harness import DTYPES, Case, check
 
 import triptych
 from triptych import _C
