@@ -164,23 +164,11 @@ bool is_same(const GuardStep& step, GuardContext& context) {
          });
 }
 
-bool are_distinct(const GuardStep& step, GuardContext& context) {
+bool is_distinct(const GuardStep& step, GuardContext& context) {
+  PyObject* const value = value_of(step, context);
   const auto& others = *static_cast<const RegisterList*>(step.a.data);
-  constexpr std::size_t kFew = 8;
-  if (others.size() > kFew) {
-    std::vector<PyObject*> all{value_of(step, context)};
-    for (const std::uint32_t other : others) all.push_back(context.registers[other]);
-    std::ranges::sort(all);
-    return std::ranges::adjacent_find(all) == all.end();
-  }
-  for (std::size_t k = 0; k < others.size(); ++k) {
-    PyObject* const value = context.registers[others[k]];
-    if (value == value_of(step, context)) return false;
-    for (std::size_t j = 0; j < k; ++j) {
-      if (context.registers[others[j]] == value) return false;
-    }
-  }
-  return true;
+  return std::ranges::none_of(
+      others, [&](std::uint32_t other) { return context.registers[other] == value; });
 }
 
 bool are_disjoint(const GuardStep& step, GuardContext& context) {
@@ -321,7 +309,7 @@ GuardStep make_check(Guard& guard, RegisterList others, StepData& data) {
       over_others(is_same);
       break;
     case GuardKind::kDistinct:
-      over_others(are_distinct);
+      over_others(is_distinct);
       break;
     case GuardKind::kDisjoint:
       over_others(are_disjoint);

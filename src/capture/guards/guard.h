@@ -31,7 +31,7 @@ enum class GuardKind : std::uint8_t {
   kTensor,    // tensor: metadata
   kState,     // state: the thread's modes (the source is none)
   kSame,      // others: the same object as each of these
-  kDistinct,  // others: this and the others are different objects, pairwise
+  kDistinct,  // others: different objects than this one
   kDisjoint,  // others: tensors that share no memory with this one (which is written), nor it with
               // them
 };

@@ -137,6 +137,7 @@ struct CaptureResult {
   std::vector<Effect> effects;
   std::uint32_t result = Effect::kNone;  // the recipe of the returned value, when it returns
   std::optional<Break> stop;             // otherwise
+  bool hides_writes = false;             // it uses `.data`, writes to which are not counted
   bool needs_gradients = false;          // grad mode is on and an input requires grad
 };
 

@@ -47,7 +47,8 @@ class WriteCounts {
   WriteCounts(const CaptureResult& captured, std::span<PyObject* const> inputs) {
     if (captured.needs_gradients) return;
     for (std::size_t k = 0; k < captured.inputs.size(); ++k) {
-      if (captured.inputs[k].writes == 0) continue;
+      if (captured.inputs[k].writes == 0 && !captured.hides_writes) continue;
+      if (!is_tensor_type(Py_TYPE(inputs[k]))) continue;
       const std::int64_t before = tensor_version(inputs[k]);
       if (before >= 0) counts_.push_back({inputs[k], before, captured.inputs[k].writes});
     }

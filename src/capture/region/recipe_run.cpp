@@ -148,6 +148,10 @@ bool RecipeRun::set_set(PyObject* target, const std::vector<std::uint32_t>& item
 
 bool RecipeRun::apply_one(const Effect& effect) const {
   PyObject* const target = at(effect.target);
+  if (target == nullptr) {
+    PyErr_SetString(PyExc_SystemError, "triptych: an object to be written is not there");
+    return false;
+  }
   PyObject* const key = at(effect.key);
   PyObject* const value = at(effect.value);
   switch (effect.kind) {
@@ -165,9 +169,11 @@ bool RecipeRun::apply_one(const Effect& effect) const {
         return PyODict_Type.tp_as_mapping->mp_ass_subscript(target, key, nullptr) == 0;
       }
       return PyDict_DelItem(target, key) == 0;
-    case Effect::Kind::kClearDict:
-      PyDict_Clear(target);
-      return true;
+    case Effect::Kind::kClearDict: {
+      if (!PyODict_Check(target)) return PyDict_Clear(target), true;
+      auto* const type = reinterpret_cast<PyObject*>(&PyODict_Type);
+      return static_cast<bool>(Owned::steal(PyObject_CallMethod(type, "clear", "O", target)));
+    }
     case Effect::Kind::kSetList:
       return set_list(target, effect.items);
     case Effect::Kind::kSetSet:

@@ -68,10 +68,9 @@ PyObject* Tracer::class_attribute(PyTypeObject* type, PyObject* name, SourceId* 
 Owned Tracer::instance_dict(PyObject* owner) {
   PyObject** place = _PyObject_GetDictPtr(owner);
   if (place == nullptr) return {};
-  if (*place == nullptr) {
-    Owned made = Owned::steal(PyObject_GenericGetDict(owner, nullptr));
-    if (!made) PyErr_Clear();
-    return made;
+  if (*place == nullptr && !Owned::steal(PyObject_GenericGetDict(owner, nullptr))) {
+    PyErr_Clear();
+    return {};
   }
   const SourceId source = source_of(owner);
   if (source && !is_external(*place))
@@ -128,6 +127,10 @@ bool Tracer::load_from_c_descriptor(PyObject* descriptor, PyObject* owner, PyObj
     }
     const Owned found = Owned::steal(
         type->tp_descr_get(descriptor, owner, reinterpret_cast<PyObject*>(Py_TYPE(owner))));
+    if (journal_.written_slot(owner, descriptor)) {
+      value = Owned::copy(found.get());
+      return static_cast<bool>(value);
+    }
     if (!found) {
       if (PyErr_ExceptionMatches(PyExc_AttributeError)) guards_.absent(slot);
       return false;
@@ -432,6 +435,19 @@ Owned Tracer::get_attribute(PyObject* owner, PyObject* name) {
   return value;
 }
 
+// Of `__slots__`; others belong to types of C.
+bool Tracer::write_slot(PyObject* owner, PyObject* name, PyObject* slot) {
+  const bool is_slot = Py_TYPE(slot) == &PyMemberDescr_Type &&
+                       is_python_class(PyDescr_TYPE(slot)) &&
+                       reinterpret_cast<PyMemberDescrObject*>(slot)->d_member->type == T_OBJECT_EX;
+  if (!is_slot) {
+    stop("break.store", std::string("a write to attribute ") + PyUnicode_AsUTF8(name) +
+                            " of C type " + Py_TYPE(owner)->tp_name);
+    return false;
+  }
+  return journal_.keep_slot(owner, slot, source_of(owner));
+}
+
 bool Tracer::store_generic(PyObject* owner, PyObject* name, PyObject* value) {
   PyTypeObject* type = Py_TYPE(owner);
   SourceId source;
@@ -450,9 +466,8 @@ bool Tracer::store_generic(PyObject* owner, PyObject* name, PyObject* value) {
         return static_cast<bool>(
             call(setter.get(), {arguments, value == nullptr ? 1 : 2, nullptr}));
       }
-    } else if (is_external(owner) && !is_python_class(Py_TYPE(descriptor))) {
-      stop("break.store",
-           std::string("a write to slot ") + PyUnicode_AsUTF8(name) + " of type " + type->tp_name);
+    } else if (is_external(owner) && !is_python_class(Py_TYPE(descriptor)) &&
+               !write_slot(owner, name, descriptor)) {
       return false;
     }
     return PyObject_GenericSetAttr(owner, name, value) == 0;

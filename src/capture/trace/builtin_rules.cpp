@@ -176,7 +176,9 @@ Owned mutates(Tracer& tracer, Rule, Function function, Args arguments) {
   // What is put in stays what it is; what is iterated is looked at.
   const std::string_view name = name_of(function.callable);
   const bool puts_in = name.ends_with(".append") || name.ends_with(".insert") ||
-                       name.ends_with(".add") || name.ends_with(".__setitem__");
+                       name.ends_with(".add") || name.ends_with(".__setitem__") ||
+                       name.ends_with(".setdefault") || name.ends_with(".pop") ||
+                       name.starts_with("heap") || name.starts_with("insort");
   return call_replaced(function, arguments, [&](PyObject* value) {
     return puts_in || value == target ? Owned::copy(value) : tracer.localized(value);
   });

@@ -45,6 +45,7 @@ Owned type_subclass(Tracer&, Rule, Function, Args);
 Owned c_new(Tracer&, Rule, Function, Args);
 
 Owned contains(Tracer&, Rule, Function, Args);
+Owned dict_write(Tracer&, Rule, Function, Args);  // its whole content
 Owned dict_get(Tracer&, Rule, Function, Args);
 Owned dict_item(Tracer&, Rule, Function, Args);
 Owned dict_set(Tracer&, Rule, Function, Args);

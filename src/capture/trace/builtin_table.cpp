@@ -94,11 +94,12 @@ void add_containers(Rules& rules) {
   set_methods(rules, &PyDict_Type, rules::dict_pop, {"pop"});
   set_methods(rules, &PyDict_Type, rules::dict_set_default, {"setdefault"});
   set_methods(rules, &PyDict_Type, rules::dict_update, {"update"});
-  set_methods(rules, &PyDict_Type, rules::mutates_fresh,
-              {"clear", "popitem", "__ior__", "__init__"});
-  set_methods(rules, &PyODict_Type, rules::mutates_fresh,
+  set_methods(rules, &PyDict_Type, rules::dict_write, {"clear", "popitem", "__ior__"});
+  set_methods(rules, &PyDict_Type, rules::mutates_fresh, {"__init__"});
+  set_methods(rules, &PyODict_Type, rules::dict_write,
               {"pop", "popitem", "move_to_end", "update", "setdefault", "clear", "__setitem__",
-               "__delitem__", "__ior__", "__init__"});
+               "__delitem__", "__ior__"});
+  set_methods(rules, &PyODict_Type, rules::mutates_fresh, {"__init__"});
   set_methods(rules, &PyList_Type, rules::mutates,
               {"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse",
                "__setitem__", "__delitem__", "__iadd__", "__imul__", "__init__"});
@@ -246,6 +247,10 @@ Rules make_rules() {
   add_collections(rules);
   for (const char* module : {"math", "cmath", "_bisect", "_heapq"})
     add_module(rules, module, rules::pure);
+  set_functions(rules, "_bisect", rules::mutates, {"insort", "insort_left", "insort_right"});
+  set_functions(rules, "_heapq", rules::mutates,
+                {"heappush", "heappop", "heapify", "heapreplace", "heappushpop", "_heappop_max",
+                 "_heapify_max", "_heapreplace_max"});
   add_module(rules, "itertools", rules::pure);
   add_module(rules, "_operator", rules::operate);
   set_functions(rules, "functools", rules::reduce, {"reduce"});

@@ -176,6 +176,7 @@ Attempt attempt(const CaptureRequest& request, const Library& known, PyObject* d
     if (tracer.reached_stop()) done = true;
     if (done) {
       guard_memory(tracer, result);
+      tracer.guard_written_apart();
       result.guards.relations = tensors.value()->relations();
     } else if (tracer.stopped()) {
       made.error = tracer.reason();

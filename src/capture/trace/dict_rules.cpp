@@ -27,6 +27,13 @@ Owned contains(Tracer& tracer, Rule rule, Function function, Args arguments) {
   return inside ? Owned::copy(*inside ? Py_True : Py_False) : Owned();
 }
 
+Owned dict_write(Tracer& tracer, Rule rule, Function function, Args arguments) {
+  PyObject* target = arguments.count > 0 ? arguments.values[0] : nullptr;
+  if (target == nullptr || !PyDict_Check(target)) return plain(function, arguments);
+  if (tracer.is_external(target) && !tracer.before_whole_write(target)) return {};
+  return mutates(tracer, rule, function, arguments);
+}
+
 Owned dict_get(Tracer& tracer, Rule, Function function, Args arguments) {
   if (!fits(tracer, arguments, 2, 3)) return plain(function, arguments);
   Owned found;

@@ -32,6 +32,12 @@ void GuardBook::tensor(SourceId source, TensorFacts facts) {
   set_.guards.push_back(std::move(guard));
 }
 
+void GuardBook::apart(SourceId source, std::vector<SourceId> others) {
+  Guard guard{GuardKind::kDistinct, source, {}};
+  guard.others = std::move(others);
+  set_.guards.push_back(std::move(guard));
+}
+
 void GuardBook::relate(GuardKind kind, SourceId source, SourceId other) {
   if (source == other || !is_new(kind, source, other.index)) return;
   Guard guard{kind, source, {}};

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <unordered_set>
+#include <vector>
 
 #include "capture/guards/guard.h"
 #include "capture/guards/source.h"
@@ -31,6 +32,7 @@ class GuardBook {
   void tensor(SourceId source, TensorFacts facts);
   void same(SourceId source, SourceId other) { relate(GuardKind::kSame, source, other); }
   void distinct(SourceId source, SourceId other) { relate(GuardKind::kDistinct, source, other); }
+  void apart(SourceId source, std::vector<SourceId> others);
   void disjoint(SourceId source, SourceId other) { relate(GuardKind::kDisjoint, source, other); }
 
  private:

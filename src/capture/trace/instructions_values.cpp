@@ -224,16 +224,13 @@ Flow Tracer::binary_subscr(Activation& a, const Instruction& i) {
       --native_depth_;
       return flow;
     }
-    const PyTypeObject* type = Py_TYPE(container);
-    const bool own_method =
-        (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && what == Kind::kDict &&
-        type->tp_as_mapping->mp_subscript != PyDict_Type.tp_as_mapping->mp_subscript &&
-        type->tp_as_mapping->mp_subscript != PyODict_Type.tp_as_mapping->mp_subscript;
-    if (own_method) return semantics::run(a, i);
+    // The type's slot says nothing: every subclass has one that asks for the method.
+    const bool of_class = (Py_TYPE(container)->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
+    if (of_class && has_own_method(container, "__getitem__")) return semantics::run(a, i);
     if (what == Kind::kDict) {
       if (!look_up(container, key, result)) return Flow::kRaise;
-      if (!result && Py_TYPE(container) != &PyDict_Type && !PyODict_CheckExact(container))
-        return stop_flow("break.key", "a key that a subclass of dict lacks");
+      if (!result) result = missing_item(container, key);
+      if (!result && PyErr_Occurred()) return Flow::kRaise;
       if (!result) return semantics::run(a, i);  // raises
     } else if ((what == Kind::kList || what == Kind::kTuple) && PyIndex_Check(key)) {
       const Py_ssize_t size = PySequence_Fast_GET_SIZE(container);
@@ -258,6 +255,55 @@ Flow Tracer::binary_subscr(Activation& a, const Instruction& i) {
   return Flow::kNext;
 }
 
+// Of a dict from outside that lacks the key. Null without an exception: there is no such thing.
+Owned Tracer::missing_item(PyObject* dict, PyObject* key) {
+  static PyObject* const name = PyUnicode_InternFromString("__missing__");
+  PyTypeObject* type = Py_TYPE(dict);
+  if (type == &PyDict_Type || type == &PyODict_Type) return {};
+  PyObject* method = class_attribute(type, name);
+  if (method == nullptr) return {};
+  if (Py_TYPE(method) == &PyFunction_Type) {
+    PyObject* arguments[] = {dict, key};
+    return call(method, {arguments, 2, nullptr});
+  }
+  if (!PyType_IsSubtype(type, known_.defaultdict))
+    return stop("break.key", "a key that a subclass of dict lacks");
+  static PyObject* const factory_name = PyUnicode_InternFromString("default_factory");
+  PyObject* slot = _PyType_Lookup(known_.defaultdict, factory_name);
+  const SourceId place = result_.sources.keyed(SourceKind::kMemberSlot, source_of(dict), slot);
+  const Owned found = Owned::steal(PyObject_GetAttr(dict, factory_name));
+  const Owned factory = found && place ? read(found.get(), place) : Owned();
+  if (!factory) return {};
+  if (factory.get() == Py_None) {
+    PyErr_SetObject(PyExc_KeyError, key);
+    return {};
+  }
+  Owned made = call(factory.get(), {});
+  if (!made || !before_dict_write(dict, key) || PyObject_SetItem(dict, key, made.get()) < 0)
+    return {};
+  return made;
+}
+
+// Its items are set or deleted as those of a dict or list: no class of Python takes that over.
+bool Tracer::has_method_of(PyObject* container, const char* text, PyTypeObject* type) {
+  if (Py_TYPE(container) == type) return true;
+  if (!PyType_IsSubtype(Py_TYPE(container), type)) return false;
+  const Owned name = Owned::steal(PyUnicode_InternFromString(text));
+  return class_attribute(Py_TYPE(container), name.get()) == _PyType_Lookup(type, name.get());
+}
+
+bool Tracer::writes_as_dict(PyObject* container, const char* method) {
+  return has_method_of(container, method, &PyDict_Type) ||
+         has_method_of(container, method, &PyODict_Type);
+}
+
+// A method written in Python, whose frames are interpreted.
+bool Tracer::has_own_method(PyObject* object, const char* text) {
+  const Owned name = Owned::steal(PyUnicode_InternFromString(text));
+  PyObject* method = class_attribute(Py_TYPE(object), name.get());
+  return method != nullptr && Py_TYPE(method) == &PyFunction_Type;
+}
+
 Flow Tracer::store_subscr(Activation& a, const Instruction& i) {
   PyObject* key = a.peek(1);
   PyObject* container = a.peek(2);
@@ -271,13 +317,12 @@ Flow Tracer::store_subscr(Activation& a, const Instruction& i) {
     return Flow::kNext;
   }
   if (is_external(container)) {
-    if (PyDict_CheckExact(container)) {
+    if (writes_as_dict(container, "__setitem__")) {
       if (!before_dict_write(container, key)) return Flow::kRaise;
-    } else if (PyList_CheckExact(container)) {
+    } else if (has_method_of(container, "__setitem__", &PyList_Type)) {
       if (!before_write(container)) return Flow::kRaise;
       if (PySlice_Check(key) && !replace_top(a, 3, localized(value))) return Flow::kRaise;
-    } else if (kind(container) != Kind::kObject &&
-               !(Py_TYPE(container)->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
+    } else if (!has_own_method(container, "__setitem__")) {
       return stop_flow("break.store", std::string("an item of an object of type ") +
                                           Py_TYPE(container)->tp_name + " is set");
     }
@@ -289,13 +334,13 @@ Flow Tracer::delete_subscr(Activation& a, const Instruction& i) {
   PyObject* key = a.peek(1);
   PyObject* container = a.peek(2);
   if (is_external(container)) {
-    if (PyDict_CheckExact(container)) {
+    if (writes_as_dict(container, "__delitem__")) {
       Owned found;
       if (!look_up(container, key, found) || !before_dict_write(container, key))
         return Flow::kRaise;
-    } else if (PyList_CheckExact(container)) {
+    } else if (has_method_of(container, "__delitem__", &PyList_Type)) {
       if (!before_write(container)) return Flow::kRaise;
-    } else {
+    } else if (!has_own_method(container, "__delitem__")) {
       return stop_flow("break.store", std::string("an item of an object of type ") +
                                           Py_TYPE(container)->tp_name + " is deleted");
     }
@@ -336,7 +381,7 @@ Flow Tracer::grow(Activation& a, const Instruction& i) {
   PyObject* container = a.peek(i.arg + (i.op == Op::kMapAdd ? 2 : 1));
   if (is_external(container)) {
     if (!before_write(container)) return Flow::kRaise;
-    if (PyDict_Check(container) && !journal_.note_all(container)) return Flow::kRaise;
+    if (PyDict_Check(container) && !before_whole_write(container)) return Flow::kRaise;
   }
   const bool adds_one = i.op == Op::kListAppend || i.op == Op::kSetAdd || i.op == Op::kMapAdd;
   return adds_one ? semantics::run(a, i) : local_top(a, i);
@@ -362,7 +407,7 @@ Flow Tracer::get_iter(Activation& a, const Instruction& i) {
     return semantics::run(a, i);
   }
   // A generator from outside is its own iterator: it is the loop that cannot be followed.
-  if (PyGen_CheckExact(object)) return semantics::run(a, i);
+  if (PyGen_CheckExact(object) || has_own_iterator(object)) return semantics::run(a, i);
   if (!replace_top(a, 1, localized(object))) return Flow::kRaise;
   return semantics::run(a, i);
 }

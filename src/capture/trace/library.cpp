@@ -37,6 +37,7 @@ bool fill(Library& known) {
   known.enum_type = find_type("enum", {"EnumMeta"});
   known.partial = find_type("functools", {"partial"});
   known.lru_cache = find_type("functools", {"_lru_cache_wrapper"});
+  known.defaultdict = find_type("collections", {"defaultdict"});
   known.nn_module = find_type("torch.nn", {"Module"});
   known.nn_module_getattr = find("torch.nn", {"Module", "__getattr__"});
   known.nn_module_call = find("torch.nn", {"Module", "__call__"});
@@ -44,6 +45,7 @@ bool fill(Library& known) {
   known.nn_module_file = find("torch.nn.modules.module", {});
   known.torch_c = find("torch._C", {});
   known.operator_getitem = find("operator", {"getitem"});
+  known.is_inference = find("torch", {"is_inference"});
   known.stop = PyErr_NewException("triptych.CaptureStop", PyExc_BaseException, nullptr);
   return PyErr_Occurred() == nullptr;
 }
@@ -73,6 +75,11 @@ bool is_identity_module(PyTypeObject* type) {
   return name == "typing" || name == "torch._ops";
 }
 
+// Made by a class statement. C code can make types at run time too, which have functions of C.
+bool is_class_of_python(const Library& known, const PyTypeObject* type) {
+  return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && type->tp_dealloc == known.nn_module->tp_dealloc;
+}
+
 }  // namespace
 
 Kind kind_of_type(const Library& known, PyTypeObject* type) {
@@ -99,8 +106,11 @@ Kind kind_of_type(const Library& known, PyTypeObject* type) {
                                     Py_TPFLAGS_BYTES_SUBCLASS | Py_TPFLAGS_BASE_EXC_SUBCLASS;
   if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return Kind::kOpaque;
   if (is_identity_module(type)) return Kind::kSingleton;
-  if ((type->tp_flags & kValues) || PyType_IsSubtype(type, &PyFloat_Type)) return Kind::kOpaque;
-  return Kind::kObject;
+  if (type->tp_flags & kValues) return Kind::kOpaque;
+  // Its base of C has content and methods that no attribute shows: a deque, an array, a float.
+  const PyTypeObject* base = type;
+  while (is_class_of_python(known, base)) base = base->tp_base;
+  return base == &PyBaseObject_Type ? Kind::kObject : Kind::kOpaque;
 }
 
 const Library* library() {

@@ -38,6 +38,7 @@ struct Library {
   PyTypeObject* enum_type = nullptr;
   PyTypeObject* partial = nullptr;
   PyTypeObject* lru_cache = nullptr;
+  PyTypeObject* defaultdict = nullptr;
   PyTypeObject* nn_module = nullptr;
   PyObject* nn_module_getattr = nullptr;  // Module.__getattr__
   PyObject* nn_module_call = nullptr;     // Module.__call__
@@ -45,7 +46,8 @@ struct Library {
   PyObject* nn_module_file = nullptr;  // torch.nn.modules.module
   PyObject* torch_c = nullptr;         // torch._C
   PyObject* operator_getitem = nullptr;
-  PyObject* stop = nullptr;  // the exception by which a trace ends
+  PyObject* is_inference = nullptr;  // torch.is_inference
+  PyObject* stop = nullptr;          // the exception by which a trace ends
 };
 
 // Null with an exception set when torch is not as expected.

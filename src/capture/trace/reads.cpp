@@ -1,4 +1,6 @@
 // What the program gets from outside, and containers from outside that C code is to look into.
+#include <algorithm>
+#include <set>
 #include <utility>
 
 #include "capture/guards/tensor_facts.h"
@@ -17,6 +19,13 @@ Kind Tracer::kind(PyObject* object) {
 SourceId Tracer::source_of(PyObject* object) const {
   const auto found = sources_.find(object);
   return found == sources_.end() ? SourceId{} : found->second;
+}
+
+PyObject* Tracer::object_of(SourceId source) const {
+  for (const auto& [object, place] : sources_) {
+    if (place == source) return object;
+  }
+  return nullptr;
 }
 
 void Tracer::remember(PyObject* object, SourceId source) {
@@ -227,8 +236,23 @@ Owned Tracer::localized(PyObject* object) {
       return stop("break.opaque", std::string("an object of type ") + Py_TYPE(object)->tp_name);
     return Owned::copy(object);
   }
+  if (!is_external(object)) return Owned::copy(object);
+  if (has_own_iterator(object))
+    return stop("break.opaque", std::string("an object of type ") + Py_TYPE(object)->tp_name +
+                                    ", which iterates in its own way");
+  return local_copy(object);
+}
+
+bool Tracer::has_own_iterator(PyObject* object) {
+  const Kind what = kind(object);
+  return what >= Kind::kTuple && what <= Kind::kSet && is_external(object) &&
+         (Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE) && has_own_method(object, "__iter__");
+}
+
+// Its content as C code finds it.
+Owned Tracer::local_copy(PyObject* object) {
+  const Kind what = kind(object);
   const SourceId source = source_of(object);
-  if (!source) return Owned::copy(object);
   Owned copy;
   if (what == Kind::kDict) {
     copy = localized_dict(object);
@@ -340,19 +364,61 @@ bool Tracer::before_write(PyObject* container) {
       return false;
     }
   }
-  if (PyODict_Check(container)) {
-    stop("break.written", "an OrderedDict from outside is written");
-    return false;
-  }
+  if (PyODict_Check(container)) return before_whole_write(container);
   if (journal_.written(container)) return true;
   if (!PyList_Check(container) && !PyAnySet_Check(container))
     return journal_.keep(container, source);
   // Its whole content is written again after a call, so what was in it is read, tensors as fakes.
-  const Owned local = localized(container);
+  const Owned local = local_copy(container);
   if (!local || !journal_.keep(container, source)) return false;
   local_copies_.resize(local_copies_.size() - 2);
   return !PyList_Check(container) ||
          PyList_SetSlice(container, 0, PY_SSIZE_T_MAX, local.get()) == 0;
+}
+
+// The same for a dict, where its order is written or what is in it is not known key by key.
+bool Tracer::before_whole_write(PyObject* dict) {
+  const SourceId source = source_of(dict);
+  if (!source) return true;
+  if (journal_.written(dict) && journal_.written(dict, Py_None)) return true;
+  const Owned local = local_copy(dict);
+  if (!local || !journal_.keep(dict, source)) return false;
+  local_copies_.resize(local_copies_.size() - 2);
+  return replace_items(dict, local.get()) && journal_.note_all(dict);
+}
+
+// Two objects that were not one may be at another call: a write to one would be one to the other.
+void Tracer::guard_written_apart() {
+  const auto owner_of = [&](SourceId source) {
+    const Source& step = result_.sources[source];
+    return step.kind == SourceKind::kInstanceDict ? step.parent : SourceId{};
+  };
+  std::unordered_map<std::uint32_t, PyObject*> objects;
+  std::vector<std::pair<std::uint32_t, PyObject*>> known;
+  for (const auto& [object, source] : sources_) {
+    objects[source.index] = object;
+    if (kind(object) >= Kind::kList) known.emplace_back(source.index, object);
+  }
+  std::ranges::sort(known);
+  // Containers of one type, the dicts of objects of one type, and those objects, for their slots.
+  const auto group_of = [&](PyObject* object, SourceId source) {
+    const SourceId owner = owner_of(source);
+    const auto found = owner ? objects.find(owner.index) : objects.end();
+    return std::pair(found == objects.end() ? Py_TYPE(object) : Py_TYPE(found->second),
+                     static_cast<bool>(owner));
+  };
+  std::set<std::uint32_t> done;
+  for (const Journal::Entry& entry : journal_.entries()) {
+    if (PyCell_Check(entry.container.get()) || !done.insert(entry.source.index).second) continue;
+    const auto group = group_of(entry.container.get(), entry.source);
+    std::vector<SourceId> others;
+    for (const auto& [index, object] : known) {
+      const SourceId source{index};
+      if (object != entry.container.get() && group_of(object, source) == group)
+        others.push_back(source);
+    }
+    if (!others.empty()) guards_.apart(entry.source, std::move(others));
+  }
 }
 
 bool Tracer::before_dict_write(PyObject* dict, PyObject* key) {

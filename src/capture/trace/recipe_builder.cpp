@@ -75,6 +75,7 @@ bool RecipeBuilder::build_new(PyObject* object, std::uint32_t& recipe) {
       if (Py_TYPE(object) != &PyList_Type) return refuse(object);
       return build_sequence(object, Recipe::Kind::kList, recipe);
     case Kind::kDict:
+      if (Py_TYPE(object) == tracer_.known().defaultdict) return build_defaultdict(object, recipe);
       if (Py_TYPE(object) != &PyDict_Type) return build_object(object, recipe);
       return build_dict(object, recipe);
     case Kind::kSet:
@@ -180,6 +181,20 @@ bool RecipeBuilder::build_dict(PyObject* object, std::uint32_t& recipe) {
   recipe = add(std::move(made));
   built_[object] = recipe;
   if (PyDict_GET_SIZE(object) > 0) fresh_.push_back({object, recipe});
+  return true;
+}
+
+bool RecipeBuilder::build_defaultdict(PyObject* object, std::uint32_t& recipe) {
+  const Owned factory = Owned::steal(PyObject_GetAttrString(object, "default_factory"));
+  if (!factory) return false;
+  PyObject* parts[] = {reinterpret_cast<PyObject*>(Py_TYPE(object)),
+                       tracer_.keep(Owned::copy(factory.get()))};
+  Recipe made;
+  made.kind = Recipe::Kind::kCall;
+  if (!build_items(parts, 2, made.items)) return false;
+  recipe = add(std::move(made));
+  built_[object] = recipe;
+  fresh_.push_back({object, recipe});
   return true;
 }
 
@@ -477,11 +492,60 @@ bool RecipeBuilder::dict_effects(PyObject* dict, PyObject* before, PyObject* key
   return PyErr_Occurred() == nullptr;
 }
 
+// The instance dict of an object with a content of its own (a dict, a list) may not exist yet.
+bool RecipeBuilder::load_written(SourceId source, std::uint32_t& recipe) {
+  const Source& step = tracer_.result().sources[source];
+  PyObject* const owner =
+      step.kind == SourceKind::kInstanceDict ? tracer_.object_of(step.parent) : nullptr;
+  if (owner == nullptr || tracer_.kind(owner) == Kind::kObject) {
+    recipe = load(source);
+    return true;
+  }
+  const Owned finder = Owned::steal(
+      PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), "__getattribute__"));
+  const Owned name = Owned::steal(PyUnicode_InternFromString("__dict__"));
+  PyObject* parts[] = {tracer_.keep(Owned::copy(finder.get())), owner,
+                       tracer_.keep(Owned::copy(name.get()))};
+  Recipe made;
+  made.kind = Recipe::Kind::kCall;
+  if (!build_items(parts, 3, made.items)) return false;
+  recipe = add(std::move(made));
+  return true;
+}
+
+bool RecipeBuilder::slot_effect(const Journal::Entry& entry) {
+  PyObject* const slot = entry.slot.get();
+  const Owned value = slot_value(entry.container.get(), slot);
+  if (PyErr_Occurred()) return false;
+  tracer_.keep(Owned::copy(value.get()));
+  const SourceId place =
+      tracer_.result().sources.keyed(SourceKind::kMemberSlot, entry.source, slot);
+  PyObject* const old = entry.before.get();
+  const bool same = value.get() == old ||
+                    (value && tracer_.is_fake(value.get()) && tracer_.real_of(value.get()) == old);
+  if (same && tracer_.was_read(place)) return true;
+  if (!value && !old) {
+    tracer_.guards().absent(place);
+    return true;
+  }
+  Effect effect;
+  effect.kind = value ? Effect::Kind::kSetAttribute : Effect::Kind::kDeleteAttribute;
+  effect.target = load(entry.source);
+  if (!build(PyDescr_NAME(slot), effect.key)) return false;
+  if (value && !build(value.get(), effect.value)) return false;
+  add_effect(std::move(effect));
+  return true;
+}
+
 bool RecipeBuilder::effects() {
   for (const Journal::Entry& entry : tracer_.journal().entries()) {
     PyObject* object = entry.container.get();
+    if (entry.slot) {
+      if (!slot_effect(entry)) return false;
+      continue;
+    }
     Effect effect;
-    effect.target = load(entry.source);
+    if (!load_written(entry.source, effect.target)) return false;
     if (PyDict_Check(object)) {
       if (entry.keys) {
         if (!dict_effects(object, entry.before.get(), entry.keys.get(), entry.source,

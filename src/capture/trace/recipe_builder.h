@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "capture/region/capture_result.h"
+#include "capture/trace/journal.h"
 
 namespace triptych::capture {
 
@@ -35,6 +36,7 @@ class RecipeBuilder {
   bool build_sequence(PyObject* object, Recipe::Kind kind, std::uint32_t& recipe);
   bool build_items(PyObject* const* items, Py_ssize_t count, std::vector<std::uint32_t>& built);
   bool build_dict(PyObject* object, std::uint32_t& recipe);
+  bool build_defaultdict(PyObject* object, std::uint32_t& recipe);
   bool build_set(PyObject* object, std::uint32_t& recipe);
   bool build_cell(PyObject* object, std::uint32_t& recipe);
   bool build_function(PyObject* object, std::uint32_t& recipe);
@@ -47,6 +49,8 @@ class RecipeBuilder {
   bool refuse(PyObject* object);
   bool fill(const Fresh& fresh);
   bool set_items(PyObject* dict, std::uint32_t target, Effect::Kind kind);
+  bool load_written(SourceId source, std::uint32_t& recipe);
+  bool slot_effect(const Journal::Entry& entry);
   bool dict_effects(PyObject* dict, PyObject* before, PyObject* keys, SourceId outside,
                     std::uint32_t target);
   void add_effect(Effect effect);

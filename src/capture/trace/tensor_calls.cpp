@@ -161,11 +161,29 @@ Owned Tracer::torch_call_failed() {
   return {};
 }
 
+// tensor.requires_grad_(): what is so already stays; no graph makes it otherwise.
+Owned Tracer::require_grad(const Arguments& arguments) {
+  const bool asked = arguments.total() < 2 || arguments.values[1] == Py_True;
+  PyObject* tensor = arguments.total() > 0 ? arguments.values[0] : nullptr;
+  const bool known = tensor != nullptr && is_fake(tensor) &&
+                     (arguments.total() < 2 || PyBool_Check(arguments.values[1]));
+  if (known && asked == TensorTrace::requires_grad(tensor)) return Owned::copy(tensor);
+  return stop("break.requires_grad", "whether a tensor requires gradients is set");
+}
+
 Owned Tracer::call_torch(CapturedNode::Kind node_kind, PyObject* callable, PyObject* target,
                          const Arguments& arguments) {
   if (node_kind == CapturedNode::Kind::kMethod &&
       PyUnicode_CompareWithASCIIString(target, "backward") == 0)
     return stop("break.backward", "gradients are computed inside of the function");
+  // Fakes never do.
+  const bool asks_inference = node_kind == CapturedNode::Kind::kMethod &&
+                              PyUnicode_CompareWithASCIIString(target, "is_inference") == 0;
+  if (asks_inference || callable == known_.is_inference)
+    return stop("break.attribute", "whether a tensor belongs to inference mode");
+  if (node_kind == CapturedNode::Kind::kMethod &&
+      PyUnicode_CompareWithASCIIString(target, "requires_grad_") == 0)
+    return require_grad(arguments);
   CapturedNode node;
   node.kind = node_kind;
   node.target = Owned::copy(target);
@@ -256,7 +274,9 @@ Owned Tracer::binary(int operation, PyObject* left, PyObject* right) {
     return Owned::steal(PyObject_Vectorcall(function, operands, 2, nullptr));
   if (is_inplace(operation) && is_external(left) && kind(left) != Kind::kTuple &&
       kind(left) != Kind::kObject) {
-    if (!PyList_CheckExact(left) && !PySet_CheckExact(left))
+    if (PyDict_CheckExact(left)) {
+      if (!before_whole_write(left)) return {};
+    } else if (!PyList_CheckExact(left) && !PySet_CheckExact(left))
       return stop("break.store", std::string("an object of type ") + Py_TYPE(left)->tp_name +
                                      " is changed in place");
     if (!before_write(left)) return {};
@@ -318,10 +338,11 @@ bool Tracer::load_tensor_attribute(PyObject* owner, PyObject* name, bool method,
     return static_cast<bool>(value);
   }
   if (is("grad_fn") || is("_version") || is("_base") || is("__dict__") || is("name") ||
-      is("_backward_hooks") || is("is_inference")) {
+      is("_backward_hooks")) {
     stop("break.attribute", std::string("attribute ") + PyUnicode_AsUTF8(name) + " of a tensor");
     return false;
   }
+  if (is("data")) result_.hides_writes = true;
   static PyObject* const getattr = PyDict_GetItemString(PyEval_GetBuiltins(), "getattr");
   PyObject* arguments[] = {owner, name};
   value = call_torch(CapturedNode::Kind::kFunction, getattr, getattr, {arguments, 2, nullptr});

@@ -83,6 +83,7 @@ class Tracer final : public Observer {
   Owned concrete(PyObject* object);
   // A source it was first reached by, when it came from outside.
   SourceId source_of(PyObject* object) const;
+  PyObject* object_of(SourceId source) const;  // the reverse
   bool is_external(PyObject* object) const { return static_cast<bool>(source_of(object)); }
   // A value from outside that the program gets: guarded by its kind, a tensor replaced by its fake.
   Owned read(PyObject* value, SourceId source);
@@ -141,8 +142,15 @@ class Tracer final : public Observer {
   // The same for numbers, one of which is symbolic. nullopt: an exception is set.
   std::optional<bool> is_same_number(PyObject* left, PyObject* right);
 
+  bool has_own_method(PyObject* object, const char* name);
+  bool has_method_of(PyObject* object, const char* name, PyTypeObject* type);
+  bool writes_as_dict(PyObject* container, const char* method);
+  // A container from outside whose class iterates in a way of its own.
+  bool has_own_iterator(PyObject* object);
   bool before_write(PyObject* container);  // a dict, list, set or cell; false: stopped
   bool before_dict_write(PyObject* dict, PyObject* key);
+  bool before_whole_write(PyObject* dict);
+  void guard_written_apart();
   const Library& known() const { return known_; }
   CaptureResult& result() { return result_; }
   GuardBook& guards() { return guards_; }
@@ -203,6 +211,7 @@ class Tracer final : public Observer {
   bool decline();
   bool read_self(Activation& activation);
   Owned torch_call_failed();
+  Owned require_grad(const Arguments& arguments);
   void enter_root(const Frame& frame);
   void prepare_function(PyFunctionObject* function);
   bool introduce(const Frame& frame);
@@ -219,6 +228,9 @@ class Tracer final : public Observer {
   Owned symbolic_integer(PyObject* value, SourceId source);
   TensorTrace::Symbols choose_symbols(PyObject* tensor, SourceId source, TensorFacts& facts);
   Owned localized_dict(PyObject* dict);
+  Owned local_copy(PyObject* container);
+  Owned missing_item(PyObject* dict, PyObject* key);
+  bool write_slot(PyObject* owner, PyObject* name, PyObject* slot);
   bool load_tensor_attribute(PyObject* owner, PyObject* name, bool method, Owned& value,
                              Owned& self);
   bool load_type_attribute(PyObject* owner, PyObject* name, Owned& value);

@@ -548,7 +548,9 @@ def test_same_and_distinct():
     program, other = program.program(), other.program()
     for values in ((a, a, b), (a, b, a), (b, a, a)):
         assert "same object: L['self'], L['x'], L['y']" in program(*values)
+    for values in ((a, a, b), (a, b, a), (a, a, a)):
         assert "different objects" in other(*values)
+    assert other(b, a, a) == []  # of the others nothing is said
 
 
 def test_many_distinct():
@@ -561,7 +563,7 @@ def test_many_distinct():
     program = g.program()
     objects = [holder() for _ in range(20)]
     assert program(tuple(objects)) == []
-    objects[3] = objects[17]
+    objects[17] = objects[0]
     assert program(tuple(objects)) != []
 
 
