@@ -145,3 +145,108 @@ def test_roots_of_negative_zero_and_infinity(dtype: torch.dtype, exponent: float
     torch.testing.assert_close(got, expected, equal_nan=True)
     numbers = ~expected.isnan()
     assert torch.equal(got.signbit()[numbers], expected.signbit()[numbers])
+
+
+def check_program(function: Any, *args: torch.Tensor) -> None:
+    """Both writers, bit for bit; or both refuse in eager's words."""
+    for writer in ("llvm", "cpp"):
+        with torch.no_grad():
+            program = triptych.generate(triptych.normalize(function, args), writer=writer)
+            try:
+                expected = function(*args)
+            except RuntimeError as error:
+                with pytest.raises(RuntimeError) as ours:
+                    program(*args)
+                assert str(error).splitlines()[0] in str(ours.value)
+                continue
+            (got,) = program(*args)
+        assert got.dtype == expected.dtype
+        torch.testing.assert_close(got, expected, rtol=0, atol=0, equal_nan=True)
+
+
+SCALARS = [
+    torch.tensor(2**40),
+    torch.tensor(256),
+    torch.tensor(-1),
+    torch.tensor(300, dtype=torch.int32),
+    torch.tensor(1e10),
+    torch.tensor(1e-10, dtype=torch.float64),
+    torch.tensor(float("inf")),
+    torch.tensor(True),
+]
+
+
+@pytest.mark.parametrize("scalar", SCALARS, ids=str)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_truth_of_a_number_that_is_converted_first(
+    dtype: torch.dtype, scalar: torch.Tensor
+) -> None:
+    """A 0-d tensor of the same category has no say in the dtype, and may become zero in it."""
+    for function in (torch.logical_and, torch.logical_or, torch.logical_xor):
+        check_program(function, values(dtype), scalar)
+        check_program(lambda x, y, f=function: f(y, x), values(dtype), scalar)
+
+
+@pytest.mark.parametrize("scalar", [*SCALARS, torch.tensor(3 + 4j), torch.tensor(3 + 0j)], ids=str)
+@pytest.mark.parametrize("dtype", [*DTYPES, torch.bool, torch.complex64])
+def test_a_fill_by_a_tensor_that_does_not_fit(dtype: torch.dtype, scalar: torch.Tensor) -> None:
+    x = torch.tensor([0, 1, 0, 1, 1]).to(dtype)
+    check_program(lambda x, y: x.masked_fill(x != 0, y), x, scalar)
+    check_program(lambda x, y: x.clone().masked_fill_(x != 0, y), x, scalar.to(torch.complex64))
+    number = scalar.item()
+    check_program(lambda x: x.masked_fill(x != 0, torch.tensor(number)), x)
+
+
+@pytest.mark.parametrize("by", [2, True, -1, torch.tensor([1, 0, 2]), torch.tensor(1)], ids=str)
+def test_shifts_of_bools(by: Any) -> None:
+    mask = torch.tensor([True, False, True])
+    args = (by,) if isinstance(by, torch.Tensor) else ()
+    for function in (
+        lambda x, y=by: x << y,
+        lambda x, y=by: x >> y,
+    ):
+        if by is True:
+            with pytest.raises(NotImplementedError, match="not implemented for 'Bool'"):
+                triptych.normalize(function, (mask,))
+        else:
+            check_program(function, mask, *args)
+
+
+def test_interpolation_by_one_number() -> None:
+    ints, halves = torch.tensor([1, 5, -3]), torch.tensor([1, 5, -3]).half()
+    for weight in (torch.tensor(0.25), torch.tensor(0.75, dtype=torch.float64)):
+        for x in (ints, halves, halves.float()):
+            try:
+                torch.lerp(x, x + 4, weight)
+            except RuntimeError:
+                continue  # torch 2.11 wants one dtype
+            check_program(lambda x, y, w: torch.lerp(x, y, w), x, x + 4, weight)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
+def test_products_with_logarithms_of_extremes(dtype: torch.dtype) -> None:
+    x = torch.tensor([0.0, 1, float("inf"), float("nan"), -1], dtype=dtype)
+    for function in (torch.xlogy, torch.special.xlog1py):
+        for number in (0, 1, float("inf"), float("nan"), 1e10):
+            check_program(lambda x, f=function, k=number: f(x * 0, k), x)
+            check_program(lambda x, f=function, k=number: f(k, x - x), x)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+def test_mean_beside_a_spread_of_infinities(dtype: torch.dtype) -> None:
+    inf = float("inf")
+    x = torch.tensor([[1, inf, 3, 4], [-inf, 2, 3, 4], [1, 2, 3, 4], [inf, 1, -inf, 2]]).to(dtype)
+    for function in (torch.var_mean, torch.std_mean):
+        check_program(lambda x, f=function: f(x, 1)[1], x)
+        check_program(lambda x, f=function: f(x, 1)[1], x.t().contiguous().t())
+        check_program(lambda x, f=function: f(x[:, 1:2], 1, correction=0)[1], x)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("name", ["sin", "tan", "sinh", "tanh", "asin", "atan", "erf", "expm1"])
+def test_odd_functions_keep_the_sign_of_zero(name: str, dtype: torch.dtype) -> None:
+    x = torch.tensor([0.0, -0.0] * 20, dtype=dtype)
+    for writer in ("llvm", "cpp"):
+        graph = triptych.normalize(lambda x: getattr(torch, name)(x), (x,))
+        (got,) = triptych.generate(graph, writer=writer)(x)
+        assert torch.equal(torch.signbit(got), torch.signbit(x))

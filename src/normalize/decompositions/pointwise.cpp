@@ -3,7 +3,9 @@
 #include <ATen/native/TypeProperties.h>
 #include <ATen/ops/abs.h>
 #include <ATen/ops/add.h>
+#include <ATen/ops/bitwise_left_shift.h>
 #include <ATen/ops/bitwise_not.h>
+#include <ATen/ops/bitwise_right_shift.h>
 #include <ATen/ops/clamp.h>
 #include <ATen/ops/clone.h>
 #include <ATen/ops/div.h>
@@ -20,6 +22,7 @@
 #include <ATen/ops/minimum.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/neg.h>
+#include <ATen/ops/result_type.h>
 #include <ATen/ops/sin.h>
 #include <ATen/ops/sub.h>
 #include <ATen/ops/trunc.h>
@@ -31,6 +34,7 @@
 #include <limits>
 
 #include "normalize/decompositions/families.h"
+#include "normalize/decompositions/number_fits.h"
 #include "normalize/decompositions/numerics.h"
 
 namespace triptych::normalize {
@@ -105,14 +109,32 @@ Tensor lerp_scalar(const Tensor& self, const Tensor& end, const Scalar& weight) 
 }
 
 Tensor lerp_tensor(const Tensor& self, const Tensor& end, const Tensor& weight) {
-  const Tensor a = upcast(self);
-  const Tensor b = upcast(end);
-  const Tensor w = upcast(weight);
-  const Tensor span = at::sub(b, a);
-  const Tensor near_start = at::lt(at::abs(w), 0.5);
-  const Tensor from_start = at::add(a, at::mul(span, w));
-  const Tensor from_end = at::sub(b, at::mul(span, at::add(at::neg(w), 1)));
-  return to_dtype(at::where(near_start, from_start, from_end), self.scalar_type());
+  const Joint joint(self, end, weight);
+  const Tensor span = at::sub(joint.second, joint.first);
+  const Tensor near_start = at::lt(at::abs(joint.third), 0.5);
+  const Tensor from_start = at::add(joint.first, at::mul(span, joint.third));
+  const Tensor from_end = at::sub(joint.second, at::mul(span, at::add(at::neg(joint.third), 1)));
+  return to_dtype(at::where(near_start, from_start, from_end), joint.dtype);
+}
+
+// `<<` and `>>` of bools by integers are shifts of integers.
+template <class Other>
+Tensor shifted(const Tensor& self, const Other& other,
+               Tensor (*shift)(const Tensor&, const Other&)) {
+  return shift(to_dtype(self, at::result_type(self, other)), other);
+}
+
+Tensor lshift_scalar(const Tensor& self, const Scalar& other) {
+  return shifted<Scalar>(self, other, at::bitwise_left_shift);
+}
+Tensor lshift_tensor(const Tensor& self, const Tensor& other) {
+  return shifted<Tensor>(self, other, at::bitwise_left_shift);
+}
+Tensor rshift_scalar(const Tensor& self, const Scalar& other) {
+  return shifted<Scalar>(self, other, at::bitwise_right_shift);
+}
+Tensor rshift_tensor(const Tensor& self, const Tensor& other) {
+  return shifted<Tensor>(self, other, at::bitwise_right_shift);
 }
 
 Tensor square(const Tensor& self) { return at::mul(self, self); }
@@ -126,15 +148,20 @@ Tensor float_of(const Tensor& self) {
 }
 
 // 0 where x is 0 (unless y is NaN), else x log(y)
-Tensor xlogy(const Tensor& self, const Tensor& other) {
+Tensor times_log(const Tensor& self, const Tensor& other, Tensor (*log)(const Tensor&)) {
   at::ScalarType dtype = at::native::result_type({self, other});
   if (c10::isIntegralType(dtype, true)) dtype = c10::typeMetaToScalarType(c10::get_default_dtype());
   const Tensor x = to_dtype(self, dtype);
   const Tensor y = to_dtype(other, dtype);
-  const Tensor product = at::mul(x, at::log(y));
+  const Tensor product = at::mul(x, log(y));
   const Tensor zero = at::where(at::eq(x, 0), number_like(product, 0), product);
   return at::where(at::isnan(y), number_like(product, std::numeric_limits<double>::quiet_NaN()),
                    zero);
+}
+
+Tensor xlogy(const Tensor& self, const Tensor& other) { return times_log(self, other, at::log); }
+Tensor xlog1py(const Tensor& self, const Tensor& other) {
+  return times_log(self, other, at::log1p);
 }
 
 // log(x / (1 - x)), x clamped into [eps, 1 - eps] first
@@ -202,11 +229,13 @@ Tensor masked_fill_scalar(const Tensor& self, const Tensor& mask, const Scalar& 
   return at::where(mask, number_like(self, value), self).contiguous();
 }
 
-// A 0-d value of another dtype must not promote the result.
+// A 0-d value of another dtype must not promote the result. Eager reads it as a number, and refuses
+// one that does not fit.
 Tensor masked_fill_tensor(const Tensor& self, const Tensor& mask, const Tensor& value) {
   TORCH_CHECK(value.dim() == 0,
               "masked_fill only supports a 0-dimensional value tensor, but got tensor with ",
               value.dim(), " dimension(s).");
+  assert_fits(value, self.scalar_type());
   return at::where(mask, to_dtype(value, self.scalar_type()), self).contiguous();
 }
 
@@ -246,14 +275,19 @@ std::vector<NamedDecomposition> pointwise_decompositions() {
       decomposition("lerp_scalar", lerp_scalar),
       decomposition("lerp_tensor", lerp_tensor),
       decomposition("logit", logit),
+      decomposition("lshift_scalar", lshift_scalar),
+      decomposition("lshift_tensor", lshift_tensor),
       decomposition("masked_fill_scalar", masked_fill_scalar),
       decomposition("masked_fill_tensor", masked_fill_tensor),
       decomposition("nan_to_num", nan_to_num),
       decomposition("rad2deg", rad2deg),
       decomposition("rsub_scalar", rsub_scalar),
       decomposition("rsub_tensor", rsub_tensor),
+      decomposition("rshift_scalar", rshift_scalar),
+      decomposition("rshift_tensor", rshift_tensor),
       decomposition("sinc", sinc),
       decomposition("square", square),
+      decomposition("xlog1py", xlog1py),
       decomposition("xlogy", xlogy),
   };
 }

@@ -6,8 +6,10 @@
 #include <ATen/ops/any.h>
 #include <ATen/ops/eq.h>
 #include <ATen/ops/exp.h>
+#include <ATen/ops/isinf.h>
 #include <ATen/ops/isnan.h>
 #include <ATen/ops/log.h>
+#include <ATen/ops/logical_and.h>
 #include <ATen/ops/logical_not.h>
 #include <ATen/ops/mean.h>
 #include <ATen/ops/mul.h>
@@ -85,15 +87,25 @@ Tensor std_correction(const Tensor& self, Dims dim, const std::optional<Scalar>&
   return to_dtype(at::sqrt(variance), c10::toRealValueType(self.scalar_type()));
 }
 
+// The recurrence that eager finds both by leaves no number behind an infinity. (It does leave the
+// infinity where nothing follows, which is not copied.)
+Tensor mean_beside(const Tensor& spread, const Tensor& self, Dims dim, bool keepdim) {
+  const Tensor mean = at::mean(self, dim, keepdim);
+  if (mean.is_complex() || self.sym_numel() == mean.sym_numel()) return mean;
+  return at::where(at::logical_and(at::isinf(mean), at::isnan(spread)), spread, mean);
+}
+
 std::tuple<Tensor, Tensor> var_mean(const Tensor& self, Dims dim,
                                     const std::optional<Scalar>& correction, bool keepdim) {
   TORCH_CHECK(!is_integral(self), "var_mean only support floating point and complex dtypes");
-  return {at::var(self, dim, correction, keepdim), at::mean(self, dim, keepdim)};
+  const Tensor variance = at::var(self, dim, correction, keepdim);
+  return {variance, mean_beside(variance, self, dim, keepdim)};
 }
 
 std::tuple<Tensor, Tensor> std_mean(const Tensor& self, Dims dim,
                                     const std::optional<Scalar>& correction, bool keepdim) {
-  return {std_correction(self, dim, correction, keepdim), at::mean(self, dim, keepdim)};
+  const Tensor deviation = std_correction(self, dim, correction, keepdim);
+  return {deviation, mean_beside(deviation, self, dim, keepdim)};
 }
 
 // m + log(sum(e^(x - m))) with m the largest finite x

@@ -165,17 +165,17 @@ void pointwise_where(RuleContext& ctx) {
   ctx.add_result(std::move(result));
 }
 
-// aten.lerp: the three are of one dtype.
+// aten.lerp: the three are of one dtype, but for a weight of one number.
 void pointwise_lerp(RuleContext& ctx) {
   TORCH_CHECK(ctx.tensor(0).scalar_type() == ctx.tensor(1).scalar_type(), "expected dtype ",
               ctx.tensor(0).scalar_type(), " for `end` but got dtype ",
               ctx.tensor(1).scalar_type());
-  if (ctx.has_tensor(2)) {
+  if (ctx.has_tensor(2) && ctx.tensor(2).dim() > 0) {
     TORCH_CHECK(ctx.tensor(0).scalar_type() == ctx.tensor(2).scalar_type(), "expected dtype ",
                 ctx.tensor(0).scalar_type(), " for `weight` but got dtype ",
                 ctx.tensor(2).scalar_type());
   }
-  pointwise_first(ctx);
+  pointwise(ctx);
 }
 
 // The result is contiguous whatever the operands' strides.

@@ -259,7 +259,11 @@ class Emitter {
     if (node.op == ScalarOp::kSelect) return select(args);
     if (is_logical(node.op)) return logical(node.op, args);
     if (is_comparison(node.op)) return comparison(node.op, args);
-    if (node.op == ScalarOp::kTruncDiv && compute_ != storage_) return half_trunc_div(node, args);
+    const bool rounds_quotient = compute_ != storage_ && args.size() == 2 && !is_literal(args[1]) &&
+                                 !has_one_element(node.args[1]);
+    if (node.op == ScalarOp::kTruncDiv && compute_ != storage_)
+      return half_trunc_div(args, rounds_quotient);
+    if (node.op == ScalarOp::kFloorDiv && rounds_quotient) return half_floor_div(args);
     return arithmetic(node.op, args);
   }
 
@@ -277,10 +281,17 @@ class Emitter {
     return Operand(builder_.select(condition, if_true, if_false));
   }
 
+  // A number is converted like any other operand first, which may make it zero.
+  Result<ScalarId> truth_of_operand(const Operand& operand) {
+    if (is_truth(operand)) return truth(operand);
+    TRIPTYCH_TRY(const ScalarId number, numeric(operand));
+    return truth(Operand(number));
+  }
+
   Result<Operand> logical(ScalarOp op, std::span<const Operand> args) {
-    TRIPTYCH_TRY(const ScalarId first, truth(args[0]));
+    TRIPTYCH_TRY(const ScalarId first, truth_of_operand(args[0]));
     if (op == ScalarOp::kLogicalNot) return Operand(builder_.unary(op, first));
-    TRIPTYCH_TRY(const ScalarId second, truth(args[1]));
+    TRIPTYCH_TRY(const ScalarId second, truth_of_operand(args[1]));
     return Operand(builder_.binary(op, first, second));
   }
 
@@ -327,13 +338,42 @@ class Emitter {
 
   // Eager rounds the quotient of 16-bit floats before it truncates; not so with a divisor that is a
   // number or has one element, where it computes in float32.
-  Result<Operand> half_trunc_div(const ExpressionNode& node, std::span<const Operand> args) {
+  Result<Operand> half_trunc_div(std::span<const Operand> args, bool rounds_quotient) {
     TRIPTYCH_TRY(const ScalarId a, numeric(args[0]));
     TRIPTYCH_TRY(const ScalarId b, numeric(args[1]));
-    ScalarId quotient = builder_.binary(ScalarOp::kDiv, a, b);
-    if (!is_literal(args[1]) && !has_one_element(node.args[1]))
-      quotient = builder_.cast(builder_.cast(quotient, storage_), compute_);
-    return Operand(builder_.unary(ScalarOp::kTrunc, quotient));
+    const ScalarId quotient = builder_.binary(ScalarOp::kDiv, a, b);
+    return Operand(
+        builder_.unary(ScalarOp::kTrunc, rounds_quotient ? rounded_scalar(quotient) : quotient));
+  }
+
+  // The multiple of b below a, over b, then rounded to an integer: with 16-bit floats eager rounds
+  // after each step, again not with such a divisor.
+  Result<Operand> half_floor_div(std::span<const Operand> args) {
+    TRIPTYCH_TRY(const ScalarId a, numeric(args[0]));
+    TRIPTYCH_TRY(const ScalarId b, numeric(args[1]));
+    const auto step = [&](ScalarOp op, ScalarId x, ScalarId y) {
+      return rounded_scalar(builder_.binary(op, x, y));
+    };
+    const auto compared = [&](ScalarOp op, ScalarId x, double y) {
+      return builder_.binary(op, x, builder_.constant(compute_, y));
+    };
+    const ScalarId rest = builder_.binary(ScalarOp::kFmod, a, b);
+    const ScalarId whole = step(ScalarOp::kDiv, step(ScalarOp::kSub, a, rest), b);
+    const ScalarId below =
+        builder_.binary(ScalarOp::kLogicalAnd, compared(ScalarOp::kNe, rest, 0),
+                        builder_.binary(ScalarOp::kLogicalXor, compared(ScalarOp::kLt, b, 0),
+                                        compared(ScalarOp::kLt, rest, 0)));
+    const ScalarId one = builder_.constant(compute_, 1);
+    const ScalarId quotient = builder_.select(below, step(ScalarOp::kSub, whole, one), whole);
+    const ScalarId floored = builder_.unary(ScalarOp::kFloor, quotient);
+    const ScalarId cut = step(ScalarOp::kSub, quotient, floored);
+    const ScalarId nearest = builder_.select(compared(ScalarOp::kGt, cut, 0.5),
+                                             step(ScalarOp::kAdd, floored, one), floored);
+    const ScalarId exact = builder_.binary(ScalarOp::kDiv, a, b);
+    const ScalarId zero =
+        builder_.binary(ScalarOp::kCopysign, builder_.constant(compute_, 0), exact);
+    const ScalarId result = builder_.select(compared(ScalarOp::kEq, quotient, 0), zero, nearest);
+    return Operand(builder_.select(compared(ScalarOp::kEq, b, 0), exact, result));
   }
 
   // The node names a tensor of one element.

@@ -322,13 +322,14 @@ std::string call_guarded(Ops& ops, const Guarded& function, const std::vector<st
 }
 
 // n = round(x 2/pi), r = x - n pi/2 in three parts of pi/2, then sin r or cos r by the quadrant.
+// All parts are positive, so that r is -0 where x is.
 std::string sine_f32(Ops& ops, const std::string& x, bool cosine) {
   Ops ints = ops.with(DType::kI32);
   std::string shift = ops.constant(12582912.0);
   std::string n = ops.binary("fsub", ops.fma(x, ops.constant(0.63661977236758134), shift), shift);
-  std::string r = ops.fma(n, ops.constant(-1.5707963705062866), x);
-  r = ops.fma(n, ops.constant(4.3711388286737929e-8), r);
-  r = ops.fma(n, ops.constant(1.7151245100058819e-15), r);
+  std::string r = ops.fma(n, ops.constant(-1.570796251296997), x);
+  r = ops.fma(n, ops.constant(-7.549789415861596e-08), r);
+  r = ops.fma(n, ops.constant(-5.390302529957765e-15), r);
   std::string quadrant = ops.convert("fptosi", n, DType::kI32);
   if (cosine) quadrant = ints.binary("add", quadrant, ints.integer(1));
   std::string z = ops.binary("fmul", r, r);
