@@ -75,9 +75,7 @@ void GuardProgram::remember(const GuardContext& context) const {
   constexpr int kMostRecordings = 64;
   constexpr std::uint8_t kOften = 3;
   constexpr std::size_t kFewSteps = 24;  // about as fast without
-  if (!VersionMemo::kSupported || steps_.size() < kFewSteps || recordings_ == kMostRecordings) {
-    return;
-  }
+  if (steps_.size() < kFewSteps || recordings_ == kMostRecordings) return;
   ++recordings_;
   dict_changes_.resize(register_count());
   std::vector<bool> volatile_registers(register_count());

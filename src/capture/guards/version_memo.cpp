@@ -6,6 +6,7 @@
 
 #include "capture/guards/guard_program.h"
 #include "capture/guards/plain_value.h"
+#include "support/check.h"
 
 // Exported by every CPython, declared in a private header from 3.13 on.
 extern "C" PyObject* _PyDict_GetItem_KnownHash(PyObject* dict, PyObject* key, Py_hash_t hash);
@@ -13,21 +14,43 @@ extern "C" PyObject* _PyDict_GetItem_KnownHash(PyObject* dict, PyObject* key, Py
 namespace triptych::capture {
 namespace {
 
-#if PY_VERSION_HEX < 0x030d0000
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 const void* version_address(PyObject* dict) {
   return &reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
 }
 #pragma GCC diagnostic pop
+
+// From 3.13 on an instance and its dict may share their values, and a store to an attribute then
+// leaves the dict's version. Taking an item out ends that for good; put back it is the last one
+// again, so no one sees a difference.
+bool has_own_values(PyObject* dict) {
+#if PY_VERSION_HEX >= 0x030d0000
+  if (reinterpret_cast<PyDictObject*>(dict)->ma_values == nullptr) return true;
+  if (PyDict_GET_SIZE(dict) == 0) return false;
+  const Owned item = Owned::steal(PyObject_CallMethod(dict, "popitem", nullptr));
+  if (!item) {
+    PyErr_Clear();
+    return false;
+  }
+  TRIPTYCH_CHECK(
+      PyDict_SetItem(dict, PyTuple_GET_ITEM(item.get(), 0), PyTuple_GET_ITEM(item.get(), 1)) == 0,
+      "an item cannot be put back into a dict");
+  return reinterpret_cast<PyDictObject*>(dict)->ma_values == nullptr;
 #else
-const void* version_address(PyObject*) { return nullptr; }  // never asked for
+  static_cast<void>(dict);
+  return true;
 #endif
+}
 
 // 0: it has none at the moment.
 unsigned type_version(const PyTypeObject* type) {
+#if PY_VERSION_HEX >= 0x030d0000
+  return type->tp_version_tag;
+#else
   const bool valid = (type->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG) != 0;
   return valid ? type->tp_version_tag : 0;
+#endif
 }
 
 // An object of such a type can become one of another.
@@ -127,7 +150,7 @@ class VersionMemo::Recorder {
     PyObject* const object = value(place);
     const bool lasts = object == nullptr || object == Py_None || PyBool_Check(object);
     if (lasts) return true;
-    if (PyDict_CheckExact(object) && !volatile_[place]) {
+    if (PyDict_CheckExact(object) && !volatile_[place] && has_own_values(object)) {
       has_dict_token_[place] = true;
       return word(version_address(object), place);
     }
@@ -142,7 +165,7 @@ class VersionMemo::Recorder {
     PyObject* const dict = value(place);
     if (!implied_[place] || volatile_[place]) return false;
     if (source_kind(place) == SourceKind::kInstanceDict) return true;  // had its token when loaded
-    if (dict == nullptr || !PyDict_Check(dict)) return false;
+    if (dict == nullptr || !PyDict_Check(dict) || !has_own_values(dict)) return false;
     if (!has_dict_token_[place]) word(version_address(dict), place);
     return has_dict_token_[place] = true;
   }
@@ -178,6 +201,7 @@ class VersionMemo::Recorder {
   bool cover_instance_dict(const GuardStep& step) {
     PyObject** const place = _PyObject_GetDictPtr(value(step.from));
     if (place == nullptr) return false;
+    if (*place != nullptr && !volatile_[step.to] && !has_own_values(*place)) return false;
     word(place);
     if (*place == nullptr || volatile_[step.to]) return true;
     return word(version_address(*place), step.to);

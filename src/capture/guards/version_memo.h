@@ -1,4 +1,4 @@
-// The short-cut past most of a guard program, on CPython before 3.13. Dictionaries and types carry
+// The short-cut past most of a guard program. Dictionaries and types carry
 // version numbers that no two states share: while those of the dictionaries that a call reads are
 // what they were when the whole program passed, the values in them are, too, and every check of an
 // immutable value would pass again.
@@ -26,9 +26,6 @@ class GuardProgram;
 
 class VersionMemo {
  public:
-  // Whether this CPython has such versions.
-  static constexpr bool kSupported = PY_VERSION_HEX < 0x030d0000;
-
   // Of a run that has just passed, whose registers are filled. The items of a dictionary
   // in one of the `volatile_registers`, which changes often, are looked up one by one.
   VersionMemo(const GuardProgram& program, const GuardContext& context,

@@ -279,7 +279,7 @@ CFunction c_function_of(PyObject* callable) {
         self != nullptr &&
         std::string_view(Py_TYPE(self)->tp_name).find("pybind11_detail_") != std::string_view::npos;
     if (self != nullptr && !PyModule_Check(self) && !is_record) c.self = self;
-  } else if (Py_TYPE(callable) == &_PyMethodWrapper_Type) {
+  } else if (Py_TYPE(callable) == method_wrapper_type()) {
     const auto* wrapper = reinterpret_cast<MethodWrapper*>(callable);
     c.key = wrapper->descriptor;
     c.self = wrapper->self;
@@ -325,7 +325,7 @@ PyObject* tensor_method_name(const Library& known, const CFunction& function) {
     PyDict_SetItem(names, name.get(), name.get());
     return PyDict_GetItem(names, name.get());
   }
-  if (Py_TYPE(callable) == &_PyMethodWrapper_Type) {
+  if (Py_TYPE(callable) == method_wrapper_type()) {
     const auto* wrapper = reinterpret_cast<MethodWrapper*>(callable);
     return reinterpret_cast<PyDescrObject*>(wrapper->descriptor)->d_name;
   }

@@ -82,7 +82,7 @@ Owned Tracer::call(PyObject* callable, const Arguments& arguments) {
   if (type == &PyMethod_Type)
     return call_with_self(PyMethod_GET_FUNCTION(callable), PyMethod_GET_SELF(callable), arguments);
   if (type == &PyCFunction_Type || type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type ||
-      type == &_PyMethodWrapper_Type || type == &PyClassMethodDescr_Type)
+      type == method_wrapper_type() || type == &PyClassMethodDescr_Type)
     return call_c_function(callable, arguments);
   if (PyType_Check(callable))
     return call_type(reinterpret_cast<PyTypeObject*>(callable), arguments);
