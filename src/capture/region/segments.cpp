@@ -74,13 +74,18 @@ bool is_plain_frame(const Frame& frame) {
          !frame.owned_by_generator();
 }
 
+bool is_of_dynamo(const PyCodeObject* code) {
+  const char* file = PyUnicode_AsUTF8(code->co_filename);
+  if (file == nullptr) PyErr_Clear();
+  return file != nullptr && std::strstr(file, "/torch/_dynamo/") != nullptr;
+}
+
 // A call of what `torch.compiler.disable` was given, or of what another compiler has made, runs as
 // it is, with all that it calls.
 bool is_disabled(PyObject* callable) {
   PyObject* target = PyMethod_Check(callable) ? PyMethod_GET_FUNCTION(callable) : callable;
   if (!PyFunction_Check(target)) return false;
-  const auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(target));
-  if (utf8(code->co_filename).find("/torch/_dynamo/") != std::string::npos) return true;
+  if (is_of_dynamo(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(target)))) return true;
   PyObject* const dict = reinterpret_cast<PyFunctionObject*>(target)->func_dict;
   return dict != nullptr && PyDict_GetItemString(dict, "_torchdynamo_disable") == Py_True;
 }
@@ -94,6 +99,18 @@ class SegmentRunner final : public Observer {
 
   bool enter(const Frame& frame) override {
     if (std::exchange(is_first_, false)) return true;
+    if (is_of_interest(frame)) return true;
+    const bool of_dynamo = is_of_dynamo(frame.code());  // a disabled function may lie deep in torch
+    native_depth_ += of_dynamo ? 1 : 0;
+    declined_.push_back(of_dynamo);
+    return false;
+  }
+  void declined_left() override {
+    native_depth_ -= declined_.back() ? 1 : 0;
+    declined_.pop_back();
+  }
+
+  bool is_of_interest(const Frame& frame) {
     if (native_depth_ > 0 || !is_plain_frame(frame) || is_library_code(frame.code())) return false;
     if (!can_import(frame.builtins())) return false;  // nor could we, in its place
     for (int k = 0; k < frame.slot_count(); ++k) {
@@ -115,8 +132,9 @@ class SegmentRunner final : public Observer {
   RegionOptions options_;
   RegionHost& host_;
   bool is_first_ = true;
-  int native_depth_ = 0;  // what runs is no part of the program, or must not be captured
-  bool raised_ = false;   // a segment has set an exception
+  std::vector<bool> declined_;  // frames that run natively, the innermost last: of Dynamo?
+  int native_depth_ = 0;        // what runs is no part of the program, or must not be captured
+  bool raised_ = false;         // a segment has set an exception
 };
 
 // A handler's frame holds what it handles on its stack and in the thread: such code is not entered

@@ -171,19 +171,26 @@ Owned Tracer::require_grad(const Arguments& arguments) {
   return stop("break.requires_grad", "whether a tensor requires gradients is set");
 }
 
+// Methods that no node of a graph may be, by their name.
+std::optional<Owned> Tracer::call_without_node(PyObject* name, const Arguments& arguments) {
+  const auto is = [&](const char* text) {
+    return PyUnicode_CompareWithASCIIString(name, text) == 0;
+  };
+  if (is("backward"))
+    return stop("break.backward", "gradients are computed inside of the function");
+  if (is("is_inference"))  // fakes never are
+    return stop("break.attribute", "whether a tensor belongs to inference mode");
+  if (is("requires_grad_")) return require_grad(arguments);
+  return std::nullopt;
+}
+
 Owned Tracer::call_torch(CapturedNode::Kind node_kind, PyObject* callable, PyObject* target,
                          const Arguments& arguments) {
-  if (node_kind == CapturedNode::Kind::kMethod &&
-      PyUnicode_CompareWithASCIIString(target, "backward") == 0)
-    return stop("break.backward", "gradients are computed inside of the function");
-  // Fakes never do.
-  const bool asks_inference = node_kind == CapturedNode::Kind::kMethod &&
-                              PyUnicode_CompareWithASCIIString(target, "is_inference") == 0;
-  if (asks_inference || callable == known_.is_inference)
+  if (callable == known_.is_inference)
     return stop("break.attribute", "whether a tensor belongs to inference mode");
-  if (node_kind == CapturedNode::Kind::kMethod &&
-      PyUnicode_CompareWithASCIIString(target, "requires_grad_") == 0)
-    return require_grad(arguments);
+  if (node_kind == CapturedNode::Kind::kMethod) {
+    if (std::optional<Owned> done = call_without_node(target, arguments)) return std::move(*done);
+  }
   CapturedNode node;
   node.kind = node_kind;
   node.target = Owned::copy(target);

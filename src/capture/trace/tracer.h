@@ -212,6 +212,7 @@ class Tracer final : public Observer {
   bool read_self(Activation& activation);
   Owned torch_call_failed();
   Owned require_grad(const Arguments& arguments);
+  std::optional<Owned> call_without_node(PyObject* name, const Arguments& arguments);
   void enter_root(const Frame& frame);
   void prepare_function(PyFunctionObject* function);
   bool introduce(const Frame& frame);

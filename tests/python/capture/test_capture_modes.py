@@ -9,6 +9,7 @@ import torch
 from capture_oracle import Captured
 from torch import Tensor
 
+import triptych
 from triptych import errors
 from triptych.backend import triptych as our_backend
 
@@ -160,3 +161,76 @@ def test_exceptions_are_left_to_eager() -> None:
 
     with pytest.raises(errors.UnsupportedError, match="ValueError: no 1"):
         Captured(function, torch.randn(3))
+
+
+def in_inference_mode(x: torch.Tensor) -> Any:
+    with torch.inference_mode():
+        y = x * 2
+    return y, y.is_inference(), torch.is_inference(y), (x + 1).is_inference(), y + 1
+
+
+@torch.inference_mode()
+def decorated(x: torch.Tensor) -> Any:
+    return x * 2, torch.is_inference_mode_enabled()
+
+
+def out_of_inference_mode(x: torch.Tensor) -> Any:
+    with torch.inference_mode(False):
+        y = x.clone() * 2
+        mode = torch.is_inference_mode_enabled()
+    return y, mode, y.is_inference()
+
+
+def requiring_grad(x: torch.Tensor) -> Any:
+    y = (x + 1).requires_grad_(False)
+    z = x.clone().requires_grad_()
+    return y * 2, z.requires_grad, y.requires_grad
+
+
+class Scaled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(x)
+        return x * 3
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> torch.Tensor:
+        (x,) = ctx.saved_tensors
+        return grads[0] * 7 + x
+
+
+def own_function(x: torch.Tensor) -> Any:
+    return (Scaled.apply(x + 1) * 2,)  # type: ignore[no-untyped-call]
+
+
+def checkpointed(x: torch.Tensor) -> Any:
+    from torch.utils.checkpoint import checkpoint
+
+    return (checkpoint(lambda v: v.sin() * 2, x + 1, use_reentrant=False) * 2,)
+
+
+MODAL = [in_inference_mode, decorated, out_of_inference_mode, requiring_grad, own_function]
+
+
+@pytest.mark.filterwarnings("ignore:triptych. a region that needs gradients:UserWarning")
+@pytest.mark.parametrize("mode", ["no_grad", "enable_grad", "inference_mode"])
+@pytest.mark.parametrize("function", [*MODAL, checkpointed])
+def test_gradients_and_inference_mode_are_eagers(function: Any, mode: str) -> None:
+    if mode != "no_grad" and function is requiring_grad:
+        pytest.skip("eager refuses it")
+
+    def outcome(run: Any) -> Any:
+        x = torch.arange(1.0, 4.0, requires_grad=mode == "enable_grad")
+        with getattr(torch, mode)():
+            values = run(x)
+            tensors = [value for value in values if isinstance(value, torch.Tensor)]
+            if tensors[0].requires_grad:
+                tensors[0].sum().backward()
+        kinds = [(value.requires_grad, value.is_inference()) for value in tensors]
+        return values, kinds, x.grad
+
+    run = triptych.compile(function, options={"capture": "triptych"})
+    wanted = outcome(function)
+    for _ in range(3):
+        torch.testing.assert_close(outcome(run), wanted)
+    triptych.reset()
