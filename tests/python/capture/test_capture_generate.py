@@ -1,4 +1,4 @@
-"""Hugging Face generation with a compiled forward: few captures, the tokens of eager."""
+"""Hugging Face generation with a compiled forward or model: few captures, the tokens of eager."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import pytest
 import torch
 
 import triptych
+
+CAPTURES = {None: 3, "static": 2}  # the prompt, one token, one token after any number of them
 
 
 def model(name: str) -> Any:
@@ -30,27 +32,47 @@ def model(name: str) -> Any:
     return transformers.LlamaForCausalLM(llama).eval()
 
 
-@pytest.mark.parametrize(("cache", "captures"), [(None, 3), ("static", 2)])
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("backend", ["triptych", "eager"])
+@pytest.mark.parametrize("cache", [None, "static"])
 @pytest.mark.parametrize("name", ["gpt2", "llama"])
 @torch.no_grad()
-def test_generate(name: str, cache: str | None, captures: int) -> None:
+def test_generate(name: str, cache: str | None, backend: str, whole: bool) -> None:
     triptych.reset()
-    compiled = model(name)
+    generating = model(name)
     tokens = torch.randint(0, 99, (2, 8))
     options: dict[str, Any] = {
-        "max_new_tokens": 64 if cache is None else 16,
+        "max_new_tokens": 64,
         "do_sample": False,
         "pad_token_id": 0,
         "eos_token_id": None,
     }
     if cache is not None:
         options["cache_implementation"] = cache
-    wanted = compiled.generate(tokens, **options)
-    compiled.forward = triptych.compile(
-        compiled.forward, backend="eager", options={"capture": "triptych"}
-    )
+    wanted = generating.generate(tokens, **options)
+    ours = {"capture": "triptych"}
+    if whole:
+        generating = triptych.compile(generating, backend=backend, options=ours)
+    else:
+        generating.forward = triptych.compile(generating.forward, backend=backend, options=ours)
     for _ in range(2):
-        assert torch.equal(compiled.generate(tokens, **options), wanted)
-    assert triptych.counters()["captures"] == captures
+        assert torch.equal(generating.generate(tokens, **options), wanted)
+    assert triptych.counters()["captures"] == CAPTURES[cache]
+    assert not any(key.startswith("fallback") for key in triptych.counters())
+    triptych.reset()
+
+
+@torch.no_grad()
+def test_other_prompts_and_batches() -> None:
+    triptych.reset()
+    generating = model("gpt2")
+    options = {"max_new_tokens": 16, "do_sample": False, "pad_token_id": 0, "eos_token_id": None}
+    prompts = [torch.randint(0, 99, (batch, length)) for batch, length in ((2, 8), (2, 11), (3, 5))]
+    wanted = [generating.generate(prompt, **options) for prompt in prompts]
+    run = triptych.compile(generating, options={"capture": "triptych"})
+    for _ in range(2):
+        for prompt, tokens in zip(prompts, wanted, strict=True):
+            assert torch.equal(run.generate(prompt, **options), tokens)
+    assert triptych.counters()["captures"] <= 6
     assert not any(key.startswith("fallback") for key in triptych.counters())
     triptych.reset()

@@ -68,3 +68,27 @@ def test_compiled_model(name: str) -> None:
         compare(compiled(*inputs), case.model(*inputs), 0.0)
     assert triptych.counters() == {"captures": 1}
     triptych.reset()
+
+
+@pytest.mark.filterwarnings("ignore:.*nested tensors:UserWarning")
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor is True:UserWarning")
+@pytest.mark.parametrize("mask_check", [True, False])
+@pytest.mark.parametrize("norm_first", [True, False])
+@torch.no_grad()
+def test_transformer_encoder_with_padding(norm_first: bool, mask_check: bool) -> None:
+    """Eager takes a fast path through nested tensors, which leaves zeros where the padding is; the
+    module takes it while compiling only where it need not look at the mask for that."""
+    torch.manual_seed(0)
+    layer = torch.nn.TransformerEncoderLayer(16, 4, 32, batch_first=True, norm_first=norm_first)
+    encoder = torch.nn.TransformerEncoder(layer, 2, mask_check=mask_check).eval()
+    x = torch.randn(3, 5, 16)
+    padding = torch.arange(5) >= torch.tensor([[5], [3], [2]])
+    wanted = encoder(x, src_key_padding_mask=padding)
+    triptych.reset()
+    run = triptych.compile(encoder, options={"capture": "triptych"})
+    for _ in range(3):
+        found = run(x, src_key_padding_mask=padding)
+        torch.testing.assert_close(found[~padding], wanted[~padding])
+    if norm_first or not mask_check:
+        torch.testing.assert_close(found, wanted)
+    triptych.reset()
