@@ -12,20 +12,14 @@ namespace {
 
 const at::Tensor& unpack(PyObject* object) { return unchecked_tensor(object); }
 
-struct Metadata {
-  std::uint64_t dispatch_keys;
-  std::int8_t dtype, device_type, device_index;
-  bool requires_grad;
-};
-
-bool metadata_matches(const Metadata& wanted, const c10::TensorImpl& impl) {
-  if (impl.key_set().raw_repr() != wanted.dispatch_keys) return false;
-  if (static_cast<std::int8_t>(c10::typeMetaToScalarType(impl.dtype())) != wanted.dtype) {
+bool metadata_matches(const TensorFacts& facts, const c10::TensorImpl& impl) {
+  if (impl.key_set().raw_repr() != facts.dispatch_keys) return false;
+  if (static_cast<std::int8_t>(c10::typeMetaToScalarType(impl.dtype())) != facts.dtype) {
     return false;
   }
   const c10::Device device = impl.device();
-  return static_cast<std::int8_t>(device.type()) == wanted.device_type &&
-         device.index() == wanted.device_index && impl.requires_grad() == wanted.requires_grad;
+  return static_cast<std::int8_t>(device.type()) == facts.device_type &&
+         device.index() == facts.device_index && impl.requires_grad() == facts.requires_grad;
 }
 
 bool symbolic_shape_matches(const TensorFacts& facts, const at::Tensor& tensor) {
@@ -152,41 +146,7 @@ void follow_sizes(TensorFacts& facts) {
 bool tensor_matches(const TensorFacts& facts, PyObject* object) {
   if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != facts.type.get()) return false;
   const at::Tensor& tensor = unpack(object);
-  const Metadata wanted{facts.dispatch_keys, facts.dtype, facts.device_type, facts.device_index,
-                        facts.requires_grad};
-  return metadata_matches(wanted, *tensor.unsafeGetTensorImpl()) && shape_matches(facts, tensor);
-}
-
-std::optional<CompactFacts> CompactFacts::of(const TensorFacts& facts) {
-  const std::size_t rank = facts.sizes.size();
-  if (rank > kMostDimensions || !facts.symbolic.empty() || facts.strides.size() != rank ||
-      facts.storage_offset != TensorFacts::kAnyOffset) {
-    return std::nullopt;
-  }
-  CompactFacts compact;
-  compact.type_ = reinterpret_cast<PyTypeObject*>(facts.type.get());
-  compact.dispatch_keys_ = facts.dispatch_keys;
-  compact.dtype_ = facts.dtype;
-  compact.device_type_ = facts.device_type;
-  compact.device_index_ = facts.device_index;
-  compact.requires_grad_ = facts.requires_grad;
-  compact.rank_ = static_cast<std::uint32_t>(rank);
-  std::ranges::copy(facts.sizes, compact.sizes_.begin());
-  std::ranges::copy(facts.strides, compact.strides_.begin());
-  return compact;
-}
-
-bool CompactFacts::match(PyObject* object) const {
-  if (Py_TYPE(object) != type_) return false;
-  const c10::TensorImpl& impl = *unpack(object).unsafeGetTensorImpl();
-  const Metadata wanted{dispatch_keys_, dtype_, device_type_, device_index_, requires_grad_};
-  if (!metadata_matches(wanted, impl)) return false;
-  const c10::IntArrayRef sizes = impl.sizes(), strides = impl.strides();
-  if (sizes.size() != rank_) return false;
-  for (std::uint32_t d = 0; d < rank_; ++d) {
-    if (sizes[d] != sizes_[d] || strides[d] != strides_[d]) return false;
-  }
-  return true;
+  return metadata_matches(facts, *tensor.unsafeGetTensorImpl()) && shape_matches(facts, tensor);
 }
 
 std::string tensor_text(const TensorFacts& facts) {

@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "capture/guards/compact_facts.h"
 #include "capture/guards/guard_step.h"
 #include "capture/guards/source.h"
-#include "capture/guards/tensor_facts.h"
 
 namespace triptych::capture {
 
