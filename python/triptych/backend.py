@@ -19,7 +19,8 @@ from .reports import Fallback
 if TYPE_CHECKING:
     from torch.fx import GraphModule
 
-MODES = ("default",)
+# Of torch.compile; there is one way to compile so far.
+MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 # Reason codes of a call whose inputs a compiled variant was not made for.
 MISMATCH = ("runtime.input", "runtime.guard")
 OVERLAP = ("runtime.overlap", "normalize.overlapping_inputs")
@@ -33,12 +34,20 @@ def triptych(
     options: Mapping[str, Any] | None = None,
 ) -> Callable[..., Any]:
     """Compiles a graph of torch-API calls whose placeholders are tensors and integers."""
-    if mode is not None:
-        names.check("mode", mode, MODES)
+    check_mode(mode)
     compiler = GraphCompiler(gm, example_inputs, options)
     if inference_mode.covers(gm):
         return inference_mode.compiled_inside(compiler.compile, example_inputs)
     return compiler.compile(example_inputs)
+
+
+def check_mode(mode: str | None) -> None:
+    """Raises for an unknown mode; says once what a known one does not change yet."""
+    if mode is None:
+        return
+    names.check("mode", mode, MODES)
+    if mode != "default":
+        reports.warn_once(f"mode {mode}", f"mode {mode!r} compiles as 'default' does so far")
 
 
 class GraphCompiler:

@@ -85,8 +85,7 @@ def choose_backend(
     if isinstance(backend, str) and backend == "triptych":
         from . import backend as ours
 
-        if mode is not None:
-            names.check("mode", mode, MODES)
+        ours.check_mode(mode)
         kept = {**option_table.configured(), **option_table.check(given or {})}
         return Backend(ours.triptych, kept)
     if mode is not None:

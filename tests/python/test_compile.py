@@ -239,6 +239,23 @@ def test_output_that_is_an_input_or_a_view() -> None:
     check_equal((same, view, fresh, transposed), function(x))
 
 
+@pytest.mark.parametrize("entry", ["triptych", "torch"])
+def test_modes_are_accepted_and_what_they_do_not_change_is_said_once(entry: str) -> None:
+    triptych.reset()
+    x = torch.randn(4)
+
+    def compiled() -> Any:
+        if entry == "triptych":
+            return triptych.compile(lambda x: x * 2, mode="max-autotune")
+        return torch.compile(lambda x: x * 2, backend="triptych", mode="max-autotune")
+
+    with pytest.warns(UserWarning, match="mode 'max-autotune' compiles as 'default' does"):
+        assert torch.equal(compiled()(x), x * 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert torch.equal(compiled()(x), x * 2)
+
+
 def test_batch_norm_buffers_in_training_mode() -> None:
     model, twin = torch.nn.BatchNorm2d(3), torch.nn.BatchNorm2d(3)
     compiled = triptych.compile(model)
