@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import backends, devices, names, reports
+from . import backends, devices, reports
 from . import options as option_table
 from .backend import MODES
 
