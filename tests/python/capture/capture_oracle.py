@@ -77,6 +77,8 @@ class Captured:
             roots = {"function": self.code_function, "constant": key}
             return slots[number] if kind == "slot" else roots[kind]
         if kind == "dict_item":
+            if not dict.__contains__(owner, key):  # __missing__ is not asked
+                raise KeyError(key)
             return dict.__getitem__(owner, key)
         if kind in ("list_item", "tuple_item"):
             return (list if kind == "list_item" else tuple).__getitem__(owner, number)
