@@ -17,6 +17,7 @@
 #include "ir/verifier.h"
 #include "ops/op_status.h"
 #include "ops/op_table.h"
+#include "typed_argument.h"
 
 namespace nb = nanobind;
 
@@ -32,13 +33,16 @@ std::vector<View> views(const GraphPtr& graph, const Items& items) {
   return out;
 }
 
-GraphPtr parse(const std::string& text, const NamedBytes& constants) {
-  return std::make_shared<Graph>(unwrap(ops::parse_graph(text, constant_bytes(constants))));
+GraphPtr parse(nb::handle text, nb::handle constants) {
+  return std::make_shared<Graph>(
+      unwrap(ops::parse_graph(text_argument(text, "Graph.parse: text"),
+                              constants_argument(constants, "Graph.parse: constants"))));
 }
 
-GraphPtr load(const std::string& path) {
+GraphPtr load(nb::handle path) {
   return std::make_shared<Graph>(
-      unwrap(ir::load_graph(path, [](std::string_view name) { return ops::find_target(name); })));
+      unwrap(ir::load_graph(path_argument(path, "Graph.load: path"),
+                            [](std::string_view name) { return ops::find_target(name); })));
 }
 
 std::vector<std::string> verify(const Graph& graph) {
@@ -201,22 +205,29 @@ std::vector<std::tuple<std::string, std::string, std::string, std::string>> op_r
 
 void bind_graph(nb::module_& module) {
   nb::class_<Graph>(module, "Graph", "A captured or normalized graph.")
-      .def_static("parse", &parse, nb::arg("text"), nb::arg("constants") = NamedBytes(),
+      .def("__init__",
+           [](const Graph&, const nb::args&, const nb::kwargs&) {
+             throw nb::type_error("Graph: made by normalize, from_fx, Graph.parse or Graph.load");
+           })
+      .def_static("parse", &parse, nb::arg("text").none(), nb::arg("constants") = NamedBytes(),
                   "Reads the text form; `constants` maps names to bytes.")
-      .def_static("load", &load, nb::arg("path"), "Reads what `save` wrote.")
+      .def_static("load", &load, nb::arg("path").none(), "Reads what `save` wrote.")
       .def(
           "save",
-          [](const Graph& graph, const std::string& path) {
-            unwrap(ir::save_graph(with_constant_bytes(graph), path));
+          [](const Graph& graph, nb::handle path) {
+            unwrap(ir::save_graph(with_constant_bytes(graph),
+                                  path_argument(path, "Graph.save: path")));
           },
-          nb::arg("path"), "Writes the text form to PATH and the constants' bytes to PATH.bin.")
+          nb::arg("path").none(),
+          "Writes the text form to PATH and the constants' bytes to PATH.bin.")
       .def("__str__", [](const Graph& graph) { return ir::print(graph); })
       .def(
           "text",
-          [](const Graph& graph, bool locations) {
-            return ir::print(graph, ir::PrintOptions{.locations = locations});
+          [](const Graph& graph, nb::handle locations) {
+            return ir::print(graph, {.locations = typed_argument<bool>(
+                                         locations, "Graph.text: locations", "bool")});
           },
-          nb::arg("locations") = true)
+          nb::arg("locations").none() = true)
       .def(
           "__eq__",
           [](const Graph& a, const Graph& b) {

@@ -12,6 +12,7 @@
 #include "codegen/plan/program_text.h"
 #include "constant_bytes.h"
 #include "runtime/fold_constants.h"
+#include "typed_argument.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -74,8 +75,10 @@ void bind_loop_program(nb::module_& module) {
   nb::class_<LoopProgram>(module, "LoopProgram", "Kernels, external calls and views, in order.")
       .def_static(
           "parse",
-          [](const std::string& text, const NamedBytes& constants) {
-            return unwrap(loops::parse_loop_program(text, constant_bytes(constants)));
+          [](nb::handle text, nb::handle constants) {
+            return unwrap(loops::parse_loop_program(
+                text_argument(text, "LoopProgram.parse: text"),
+                constants_argument(constants, "LoopProgram.parse: constants")));
           },
           "text"_a, "constants"_a = NamedBytes())
       .def_prop_ro("constants",
@@ -96,8 +99,10 @@ void bind_program(nb::module_& module) {
   nb::class_<Program>(module, "Plan", "Slots, memory plan and steps.")
       .def_static(
           "parse",
-          [](const std::string& text, const NamedBytes& constants) {
-            return unwrap(plan::parse_program(text, constant_bytes(constants)));
+          [](nb::handle text, nb::handle constants) {
+            return unwrap(
+                plan::parse_program(text_argument(text, "Plan.parse: text"),
+                                    constants_argument(constants, "Plan.parse: constants")));
           },
           "text"_a, "constants"_a = NamedBytes())
       .def_prop_ro("kernels", [](const Program& p) { return p.kernels; })

@@ -1,7 +1,8 @@
 """While a program is traced its tensors have no data. Asking for it must raise, not give garbage.
 
 Below functionalization the tracer's tensors refuse by themselves; the wrappers that programs see
-do not: `numpy()` of one returns uninitialised memory, and `x.data = y` crashes.
+do not: `numpy()` of one returns uninitialised memory, `x.data = y` crashes, and since torch 2.14
+`str(x)` shows a fake tensor.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import torch
 
 from . import errors
 
-_METHODS = ("numpy", "__array__", "__dlpack__", "data_ptr")
+_METHODS = ("numpy", "__array__", "__dlpack__", "__repr__", "data_ptr")
 _MISSING = object()
 
 

@@ -80,6 +80,11 @@ def normalize_with_report(
             f"normalize: decompositions: expected a mapping of ops to functions, "
             f"found {decompositions!r}"
         )
+    for op, function in (decompositions or {}).items():
+        if not callable(function):
+            raise TypeError(
+                f"normalize: decompositions: {op}: expected a function, found {function!r}"
+            )
     request: dict[str, Any] = {"keep": {name for op in kept for name in op_names(op)}}
     if decompositions:
         request["caller_table"] = {
@@ -103,12 +108,14 @@ def normalize_with_report(
 
 def op_names(op: Any) -> list[str]:
     """The overloads that are meant: "aten.linear.default", "aten.linear" or `torch.ops.aten.linear`
-    (all of its overloads). Raises UserError for what is no op."""
+    (all of its overloads). Raises UserError for what is no op, TypeError for what names none."""
     if isinstance(op, torch._ops.OpOverloadPacket):
         return [str(getattr(op, overload)) for overload in op.overloads()]
     if isinstance(op, torch._ops.OpOverload):
         return [str(op)]
-    parts = str(op).replace("::", ".").split(".")
+    if not isinstance(op, str):
+        raise TypeError(f"normalize: expected an op or its name, found {op!r}")
+    parts = op.replace("::", ".").split(".")
     found: Any = torch.ops
     for part in parts:
         found = getattr(found, part, None)
@@ -117,7 +124,7 @@ def op_names(op: Any) -> list[str]:
     if isinstance(found, torch._ops.OpOverloadPacket):
         return op_names(found)
     registered = map(str, torch._C._dispatch_get_all_op_names())
-    raise errors.UserError(names.unknown("op", str(op), [_dotted(name) for name in registered]))
+    raise errors.UserError(names.unknown("op", op, [_dotted(name) for name in registered]))
 
 
 def _dotted(name: str) -> str:

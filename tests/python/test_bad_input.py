@@ -152,6 +152,46 @@ def test_normalize_raises_what_eager_raises(
             errors.UserError,
             r"'writer' is no option but an argument: generate\(graph, writer=",
         ),
+        (
+            lambda g: triptych.Graph.parse(3),
+            TypeError,
+            "^Graph.parse: text: expected str, found int$",
+        ),
+        (
+            lambda g: g.parse(str(g), 3),
+            TypeError,
+            "parse: constants: expected a mapping .* found int",
+        ),
+        (lambda g: g.parse(str(g), {"c": 3}), TypeError, "expected a mapping .* found dict"),
+        (
+            lambda g: triptych.Graph.load(3),
+            TypeError,
+            "^Graph.load: path: expected a path, found int",
+        ),
+        (lambda g: g.save(None), TypeError, "Graph.save: path: expected a path, found NoneType"),
+        (lambda g: g.text(locations="no"), TypeError, "locations: expected bool, found str"),
+        (lambda g: triptych.Graph(), TypeError, "made by normalize, from_fx, Graph.parse or"),
+        (
+            lambda g: triptych.disable(3),
+            TypeError,
+            "triptych.disable: expected a function, found 3",
+        ),
+        (
+            lambda g: triptych.normalize(nested, [X], keep=[3]),
+            TypeError,
+            "an op or its name, found 3",
+        ),
+        (
+            lambda g: triptych.normalize(nested, [X], keep=["§"]),
+            ValueError,
+            "unknown op '§': known are .* and [0-9]+ more",
+        ),
+        (
+            lambda g: triptych.normalize(nested, [X], decompositions={"aten.relu": 3}),
+            TypeError,
+            "decompositions: aten.relu: expected a function, found 3",
+        ),
+        (lambda g: triptych.unregister_backend("no"), ValueError, "'no': there is none"),
         (lambda g: triptych.normalize(nested, [X], keep=3), TypeError, "keep: expected ops"),
         (
             lambda g: triptych.normalize(nested, [X], decompositions=3),

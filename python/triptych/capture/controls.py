@@ -25,4 +25,6 @@ def disable(
     without arguments. Without `recursive` what the function calls may be compiled."""
     import torch
 
+    if function is not None and not callable(function):
+        raise TypeError(f"triptych.disable: expected a function, found {function!r}")
     return torch.compiler.disable(function, recursive=recursive, reason=reason)

@@ -1,6 +1,8 @@
 // Rules of factories and copies.
 #include <ATen/core/dispatch/Dispatcher.h>
 
+#include <torch/version.h>
+
 #include <cmath>
 
 #include "normalize/shape_rules/elementwise.h"
@@ -94,8 +96,11 @@ c10::SymInt as_integer(const c10::IValue& v) {
   return static_cast<int64_t>(as_double(v));
 }
 
+// Torch 2.14 no longer cuts the floats of an int64 range to integers before it counts.
+constexpr bool kCountsInIntegers = TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR < 14;
+
 // ceil((end - start) / step), in integers where all three are integers and stay so. A result of
-// int64 truncates the three first.
+// int64 truncates the three first, in some minors of torch.
 c10::SymInt arange_length(const c10::IValue& start, const c10::IValue& end, const c10::IValue& step,
                           at::ScalarType dtype) {
   const bool integers = is_integer(start) && is_integer(end) && is_integer(step);
@@ -107,7 +112,7 @@ c10::SymInt arange_length(const c10::IValue& start, const c10::IValue& end, cons
                 "unsupported range: ", as_double(start), " -> ", as_double(end));
     TORCH_CHECK(by > 0 ? span >= 0 : span <= 0,
                 "upper bound and lower bound inconsistent with step sign");
-    if (dtype != at::kLong) return static_cast<int64_t>(std::ceil(span / by));
+    if (dtype != at::kLong || !kCountsInIntegers) return static_cast<int64_t>(std::ceil(span / by));
     TORCH_CHECK_VALUE(as_integer(step) != 0, "step must be nonzero");
   }
   const c10::SymInt by = as_integer(step);

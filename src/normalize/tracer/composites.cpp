@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <unordered_map>
 #include <unordered_set>
 
 #include <ATen/FunctionalTensorWrapper.h>
@@ -9,8 +10,10 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 
+#include "normalize/tracer/eager_trial.h"
 #include "normalize/tracer/trace.h"
 #include "normalize/tracer/trace_key.h"
+#include "normalize/tracer/written_memory.h"
 #include "normalize/unsupported.h"
 
 namespace triptych::normalize {
@@ -91,6 +94,49 @@ void take_apart(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::
   entry.decomposition->callBoxed(op, c10::DispatchKeySet(), stack);
 }
 
+// By the schema of an op that writes into given memory: the row of the op without `out=` or `_`.
+std::unordered_map<const void*, const ops::OpInfo*>& writing_ops() {
+  static auto* rows = new std::unordered_map<const void*, const ops::OpInfo*>();
+  return *rows;
+}
+
+c10::OperatorName operator_name(const std::string& dotted) {
+  const std::size_t first = dotted.find('.');
+  const std::size_t last = dotted.rfind('.');
+  if (first == last) return {dotted, ""};
+  const std::string overload = dotted.substr(last + 1);
+  return {dotted.substr(0, first) + "::" + dotted.substr(first + 1, last - first - 1),
+          overload == "default" ? "" : overload};
+}
+
+bool begins_with_arguments_of(const c10::OperatorHandle& op,
+                              const c10::OperatorHandle& functional) {
+  const auto& all = op.schema().arguments();
+  const auto& first = functional.schema().arguments();
+  return all.size() >= first.size() &&
+         std::equal(first.begin(), first.end(), all.begin(),
+                    [](const c10::Argument& a, const c10::Argument& b) {
+                      return a.name() == b.name() && *a.type() == *b.type();
+                    });
+}
+
+void check_write(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                 torch::jit::Stack* stack) {
+  Trace* trace = Trace::current();
+  const OpEntry& entry = op_entry(op);
+  const auto args =
+      c10::ArrayRef<c10::IValue>(*stack).slice(stack->size() - entry.arg_kinds.size());
+  if (trace == nullptr || std::none_of(args.begin(), args.end(), is_traced))
+    return go_on(op, keys, stack);
+  check_written_memory(entry, args);
+  const ops::OpInfo* row = writing_ops().at(&op.schema());
+  const c10::OperatorName name = operator_name(std::string(row->name));
+  const auto functional = c10::Dispatcher::singleton().findSchema(name);
+  if (functional && entry.arg_kinds.size() > op_entry(*functional).arg_kinds.size())
+    try_out_in_eager(entry, op_entry(*functional), args, *trace->shapes());
+  go_on(op, keys, stack);
+}
+
 template <Kernel* kKernel>
 void unless_kept(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                  torch::jit::Stack* stack) {
@@ -119,13 +165,26 @@ void register_own(const c10::OperatorName& name) {
   if (caught_names().insert(name).second) register_kernel<&unless_kept<kKernel>>(name);
 }
 
-c10::OperatorName operator_name(const std::string& dotted) {
-  const std::size_t first = dotted.find('.');
-  const std::size_t last = dotted.rfind('.');
-  if (first == last) return {dotted, ""};
-  const std::string overload = dotted.substr(last + 1);
-  return {dotted.substr(0, first) + "::" + dotted.substr(first + 1, last - first - 1),
-          overload == "default" ? "" : overload};
+void catch_write(const c10::OperatorHandle& functional, c10::OperatorName name,
+                 const ops::OpInfo& row) {
+  const auto op = c10::Dispatcher::singleton().findSchema(name);
+  if (!op || !begins_with_arguments_of(*op, functional)) return;
+  if (writing_ops().emplace(&op->schema(), &row).second) register_kernel<&check_write>(name);
+}
+
+// The out forms and the in-place form of a row, by ATen's ways to name them.
+void catch_writes(const ops::OpInfo& row) {
+  const c10::OperatorName name = operator_name(std::string(row.name));
+  const auto functional = c10::Dispatcher::singleton().findSchema(name);
+  if (!functional || functional->schema().is_mutable()) return;
+  const std::string_view out = row.out_schema.substr(0, row.out_schema.find('('));
+  if (const std::size_t dot = out.find('.'); dot != std::string_view::npos) {
+    catch_write(*functional, {std::string(out.substr(0, dot)), std::string(out.substr(dot + 1))},
+                row);
+  }
+  catch_write(*functional, {name.name, "out"}, row);
+  catch_write(*functional, {name.name, name.overload_name + "_out"}, row);
+  catch_write(*functional, {name.name + "_", name.overload_name}, row);
 }
 
 }  // namespace
@@ -149,6 +208,7 @@ Status register_composites() {
   for (const ops::OpInfo& row : ops::all()) {
     if (row.shape_rule == "upsample_vec")
       register_own<&resize>(operator_name(std::string(row.name)));
+    catch_writes(row);
   }
   return Unit{};
 }

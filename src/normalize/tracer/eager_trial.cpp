@@ -2,9 +2,11 @@
 
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 
+#include <algorithm>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -85,7 +87,13 @@ class Description {
   }
 
   bool add_list(const c10::IValue& value) {
-    if (value.isTensorList() || value.isOptionalTensorList()) return false;
+    if (value.isOptionalTensorList()) return false;
+    if (value.isTensorList()) {
+      for (const at::Tensor& tensor : value.toTensorVector()) {
+        if (!add_tensor(tensor)) return false;
+      }
+      return mark('.');
+    }
     for (const c10::IValue& item : value.toListRef()) {
       if (!add_number(item)) return false;
     }
@@ -120,21 +128,56 @@ at::Tensor small_tensor(const OpEntry& op, const at::Tensor& given) {
 c10::IValue small_argument(const OpEntry& op, const std::string& name, const c10::IValue& value,
                            const SymbolicShapes& shapes) {
   if (value.isTensor()) return small_tensor(op, value.toTensor());
+  if (value.isTensorList()) {
+    std::vector<at::Tensor> list;
+    for (const at::Tensor& tensor : value.toTensorVector())
+      list.push_back(small_tensor(op, tensor));
+    return list;
+  }
   if (value.isSymInt()) return shapes.hint(SymbolicShapes::expr(value.toSymInt()));
   const auto size = size_in_list(name);
   if (!size || !is_integer_list(value)) return value;
   return std::vector<std::int64_t>(value.toListRef().size(), *size);
 }
 
-void run_small(const OpEntry& op, c10::ArrayRef<c10::IValue> args, const SymbolicShapes& shapes) {
-  const at::NoGradGuard no_grad;
-  const at::AutoDispatchBelowADInplaceOrView below_autograd;
-  const c10::impl::ExcludeDispatchKeyGuard below(keys_above_tracing() |
-                                                 c10::autocast_dispatch_keyset);
+// No autograd, no autocast, no tracing: only kernels.
+struct EagerOnly {
+  at::NoGradGuard no_grad;
+  at::AutoDispatchBelowADInplaceOrView below_autograd;
+  c10::impl::ExcludeDispatchKeyGuard below{keys_above_tracing() | c10::autocast_dispatch_keyset};
+};
+
+torch::jit::Stack small_arguments(const OpEntry& op, c10::ArrayRef<c10::IValue> args,
+                                  const SymbolicShapes& shapes) {
   torch::jit::Stack stack;
   for (std::size_t i = 0; i < args.size(); ++i)
     stack.push_back(small_argument(op, op.handle.schema().arguments()[i].name(), args[i], shapes));
+  return stack;
+}
+
+void run_small(const OpEntry& op, c10::ArrayRef<c10::IValue> args, const SymbolicShapes& shapes) {
+  const EagerOnly only;
+  torch::jit::Stack stack = small_arguments(op, args, shapes);
   op.handle.callBoxed(&stack);
+}
+
+// The results of the functional form in the dtypes of the tensors to write; empty where it has
+// none.
+torch::jit::Stack small_results(const OpEntry& functional, const torch::jit::Stack& args,
+                                c10::ArrayRef<c10::IValue> written) {
+  torch::jit::Stack results = args;
+  try {
+    functional.handle.callBoxed(&results);
+  } catch (const std::exception&) {
+    return {};
+  }
+  if (results.size() != written.size()) return {};
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!results[i].isTensor() || !written[i].isTensor()) return {};
+    const at::Tensor& result = results[i].toTensor();
+    results[i] = at::empty(result.sizes(), written[i].toTensor().scalar_type());
+  }
+  return results;
 }
 
 // What eager has accepted, of all traces.
@@ -175,6 +218,25 @@ void try_in_eager(const OpEntry& op, c10::ArrayRef<c10::IValue> args,
   const std::string tried = key;  // the kernel may come back here
   run_small(op, args, shapes);
   accepted().add(tried);
+}
+
+void try_out_in_eager(const OpEntry& op, const OpEntry& functional, c10::ArrayRef<c10::IValue> args,
+                      const SymbolicShapes& shapes) {
+  if (functional.random) return;
+  std::string key;
+  Description description(op, shapes, key);
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    if (!description.add(op.handle.schema().arguments()[i].name(), args[i])) return;
+  }
+  if (accepted().contains(key)) return;
+  const EagerOnly only;
+  const std::size_t given = functional.arg_kinds.size();
+  torch::jit::Stack stack = small_arguments(functional, args.slice(0, given), shapes);
+  const torch::jit::Stack written = small_results(functional, stack, args.slice(given));
+  if (written.empty()) return;
+  stack.insert(stack.end(), written.begin(), written.end());
+  op.handle.callBoxed(&stack);
+  accepted().add(key);
 }
 
 }  // namespace triptych::normalize

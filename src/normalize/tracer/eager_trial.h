@@ -13,4 +13,9 @@ namespace triptych::normalize {
 // do not stay valid at such sizes (op_entry.h: `tried`), and for tensors that are not the CPU's.
 void try_in_eager(const OpEntry& op, c10::ArrayRef<c10::IValue> args, const SymbolicShapes& shapes);
 
+// `op` writes what `functional` returns into its further arguments: throws what eager throws for
+// their dtypes. Both run on such tensors; what the functional form refuses there says nothing.
+void try_out_in_eager(const OpEntry& op, const OpEntry& functional, c10::ArrayRef<c10::IValue> args,
+                      const SymbolicShapes& shapes);
+
 }  // namespace triptych::normalize
