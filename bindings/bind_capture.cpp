@@ -19,10 +19,17 @@ namespace {
 
 nb::object make_region(nb::handle function, nb::handle self, nb::object host,
                        std::size_t max_entries, bool strict, bool fullgraph,
-                       std::optional<bool> dynamic, nb::object hooked_call) {
+                       std::optional<bool> dynamic, nb::object hooked_call,
+                       const std::string& without_guards) {
   if (!PyFunction_Check(function.ptr())) throw nb::type_error("a region needs a Python function");
   const bool is_module = !hooked_call.is_none();
   capture::RegionOptions options{max_entries, strict, fullgraph, dynamic, is_module};
+  if (!without_guards.empty()) {
+    const auto found = std::ranges::find(capture::kGuardNames, without_guards);
+    if (found == capture::kGuardNames.end()) throw nb::value_error("no such kind of guard");
+    options.without_guards =
+        static_cast<std::size_t>(std::distance(capture::kGuardNames.begin(), found));
+  }
   auto region = std::make_unique<capture::Region>(
       capture::Owned::copy(function.ptr()),
       self.is_none() ? capture::Owned() : capture::Owned::copy(self.ptr()), options,
@@ -95,9 +102,16 @@ void bind_capture(nb::module_& module) {
       "make_region", &make_region, nb::arg("function"), nb::arg("self").none(), nb::arg("host"),
       nb::kw_only(), nb::arg("max_entries"), nb::arg("strict"), nb::arg("fullgraph"),
       nb::arg("dynamic").none(), nb::arg("hooked_call").none() = nb::none(),
+      nb::arg("without_guards") = std::string(),
       "A callable that captures the function when called; `host` is a "
       "triptych.capture.host.Host. With `hooked_call` the function is the forward of `self`, "
-      "an nn.Module; while that has hooks, `hooked_call` is called instead.");
+      "an nn.Module; while that has hooks, `hooked_call` is called instead. Guards of the kind "
+      "`without_guards` are left out: for tests that show what each kind is for.");
+  module.attr("guard_names") = [] {
+    nb::list names;
+    for (const char* name : capture::kGuardNames) names.append(name);
+    return nb::tuple(names);
+  }();
   module.def("region_entries", &region_entries,
              "What a region has captured: its start's entries in order of use, then those of its "
              "segments.");

@@ -36,6 +36,11 @@ enum class GuardKind : std::uint8_t {
               // them
 };
 
+// In the order of the kinds; and for conditions between sizes, which are no guards of one source.
+inline constexpr std::array<const char*, 14> kGuardNames = {
+    "is",     "type",   "equals", "length", "keys",     "has_key",  "lacks_key",
+    "absent", "tensor", "state",  "same",   "distinct", "disjoint", "relations"};
+
 // Metadata of a tensor that a region depends on. See tensor_facts.h for how it is read.
 struct TensorFacts {
   Owned type;  // of the Python object

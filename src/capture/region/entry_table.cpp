@@ -62,6 +62,12 @@ void follow_marks(CaptureRequest& request, const PyCodeObject* code) {
   }
 }
 
+void leave_out(GuardSet& set, std::size_t kind) {
+  if (kind + 1 == kGuardNames.size()) return set.relations.clear();
+  std::erase_if(set.guards,
+                [&](const Guard& guard) { return static_cast<std::size_t>(guard.kind) == kind; });
+}
+
 Error break_error(const Break& stop) {
   const char* what = stop.code == "break.data" ? "on data-dependent values: " : "";
   return unsupported(stop.code, "fullgraph=True, but the graph breaks: " + (what + stop.message),
@@ -118,6 +124,8 @@ Result<std::shared_ptr<Entry>> EntryTable::capture(GuardContext& context, FrameS
   TRIPTYCH_TRY(CaptureResult captured, host.capture(request));
   if (captured.stop && options.fullgraph) return break_error(*captured.stop);
   if (options.is_module) guard_module_call(captured, code);
+  if (options.without_guards < kGuardNames.size())
+    leave_out(captured.guards, options.without_guards);
   TRIPTYCH_TRY(std::shared_ptr<Entry> entry, Entry::make(std::move(captured), options.strict));
   std::vector<PyObject*> values;
   if (!entry->check(context, values)) {

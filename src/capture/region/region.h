@@ -28,6 +28,8 @@ struct RegionOptions {
   // The function is the `forward` of `self`, an nn.Module: entries also guard that calling the
   // module would do nothing else.
   bool is_module = false;
+  // Of kGuardNames: guards that are left out, to prove that something needs them. Only for tests.
+  std::size_t without_guards = kGuardNames.size();
 };
 
 class Region {
