@@ -117,6 +117,9 @@ struct Effect {
 
 // Why and where a region ends before its function returns. The frame goes on at `unit`, with the
 // instruction there, on variables and operands made by recipes.
+// Reason code of a capture that ends where the program asks for an error instead of a break.
+constexpr const char* kBreakThatRaises = "break.forbidden";
+
 struct Break {
   int unit = 0;
   std::string code;      // reason code: "break.item", "break.call", ...

@@ -7,6 +7,7 @@
 #include "capture/region/handled_exception.h"
 #include "capture/region/module_call.h"
 #include "capture/region/region.h"
+#include "capture/region/stance.h"
 
 namespace triptych::capture {
 namespace {
@@ -152,7 +153,8 @@ std::shared_ptr<const Entry> EntryTable::fail(const Error& error, const RegionOp
   if (error.kind == ErrorKind::kUser && PyErr_Occurred() != nullptr) return nullptr;
   PyErr_Clear();
   const bool raised = (error.kind == ErrorKind::kInternal && options.strict) ||
-                      (error.kind == ErrorKind::kUnsupported && options.fullgraph);
+                      (error.kind == ErrorKind::kUnsupported &&
+                       (options.fullgraph || error.code == kBreakThatRaises));
   if (raised) {
     host.raise(error);
     return nullptr;
@@ -166,10 +168,29 @@ std::shared_ptr<const Entry> EntryTable::fail(const Error& error, const RegionOp
   return nullptr;
 }
 
+// False: the stance of the process wants the call eager, or an error, which is set.
+bool EntryTable::may_capture() {
+  switch (current_stance()) {
+    case Stance::kDefault:
+      return true;
+    case Stance::kEagerThenCompile:
+      return std::exchange(ran_eagerly_, true);
+    case Stance::kForceEager:
+    case Stance::kEagerOnRecompile:
+      return false;
+    case Stance::kFailOnRecompile:
+      PyErr_SetString(PyExc_RuntimeError,
+                      "triptych: no compiled form fits this call, and the stance is "
+                      "'fail_on_recompile'");
+      return false;
+  }
+  return true;
+}
+
 std::shared_ptr<const Entry> EntryTable::add(GuardContext& context, FrameState state,
                                              const RegionOptions& options, RegionHost& host,
                                              std::vector<PyObject*>& values) {
-  if (full_) return nullptr;
+  if (full_ || !may_capture()) return nullptr;
   if (entries_->size() >= options.max_entries) {
     full_ = true;
     const GuardFailure last = entries_->front()->guards().explain(context);
@@ -205,7 +226,7 @@ void EntryTable::reset() {
   entries_ = std::make_shared<const Entries>();
   symbolic_.clear();
   failures_ = 0;
-  full_ = false;
+  full_ = ran_eagerly_ = false;
 }
 
 int EntryTable::traverse(visitproc visit, void* arg) const {

@@ -38,6 +38,7 @@ class EntryTable {
  private:
   std::shared_ptr<const Entry> fail(const Error& error, const RegionOptions& options,
                                     RegionHost& host);
+  bool may_capture();
   void note_misses(GuardContext& context, const RegionOptions& options, RegionHost& host);
   Result<std::shared_ptr<Entry>> capture(GuardContext& context, FrameState state,
                                          const RegionOptions& options, RegionHost& host);
@@ -47,6 +48,7 @@ class EntryTable {
   std::set<std::pair<std::string, int>> symbolic_;
   int failures_ = 0;
   bool full_ = false;
+  bool ran_eagerly_ = false;  // the call before the first capture, where the stance asks for it
 };
 
 // Whether this thread is inside a capture: what it calls is part of that.

@@ -6,6 +6,7 @@
 #include "capture/guards/state_word.h"
 #include "capture/region/call_buffers.h"
 #include "capture/region/module_call.h"
+#include "capture/region/stance.h"
 
 namespace triptych::capture {
 namespace {
@@ -51,7 +52,8 @@ PyObject* Region::call(PyObject* const* arguments, Py_ssize_t positional, PyObje
 
 PyObject* Region::call_bound(PyObject* const* arguments, Py_ssize_t positional,
                              PyObject* keyword_names) {
-  if (is_capturing()) return call_eagerly(arguments, positional, keyword_names);
+  if (is_capturing() || current_stance() == Stance::kForceEager)
+    return call_eagerly(arguments, positional, keyword_names);
   BufferLease buffers;
   auto* const function = reinterpret_cast<PyFunctionObject*>(function_.get());
   if (!buffers->bound.bind(function, arguments, positional, keyword_names)) {

@@ -411,12 +411,30 @@ static bool is_symbolic_method(PyFunctionObject* function) {
          std::string_view(PyUnicode_AsUTF8(function->func_module)).starts_with("torch");
 }
 
-// Once Dynamo has run in a process, each new nn.Module is noted for it; no program sees the note.
-static bool is_dynamo_note(PyFunctionObject* function) {
-  return PyUnicode_CompareWithASCIIString(function->func_qualname, "GenerationTracker.tag") == 0 &&
-         PyUnicode_Check(function->func_module) &&
-         PyUnicode_CompareWithASCIIString(function->func_module, "torch._dynamo.mutation_guard") ==
-             0;
+// Functions of modules that load only when a program uses them.
+static const FunctionRule* late_rule(const PyFunctionObject* function) {
+  using Kind = FunctionRule::Kind;
+  static const struct {
+    const char* module;
+    const char* name;
+    FunctionRule rule;
+  } kRules[] = {
+      // Once Dynamo has run in a process, each new nn.Module is noted for it; no program sees the
+      // note.
+      {"torch._dynamo.mutation_guard", "GenerationTracker.tag", {Kind::kConstant, false, Py_None}},
+      {"torch._dynamo.decorators", "graph_break", {Kind::kBreak}},
+      {"torch._higher_order_ops.invoke_subgraph",
+       "invoke_subgraph_placeholder",
+       {Kind::kFirstArgument}},
+  };
+  if (function->func_module == nullptr || !PyUnicode_Check(function->func_module)) return nullptr;
+  for (const auto& [module, name, rule] : kRules) {
+    if (PyUnicode_CompareWithASCIIString(function->func_qualname, name) == 0 &&
+        PyUnicode_CompareWithASCIIString(function->func_module, module) == 0) {
+      return &rule;
+    }
+  }
+  return nullptr;
 }
 
 FunctionRule function_rule(const Library& known, PyObject* function) {
@@ -425,7 +443,7 @@ FunctionRule function_rule(const Library& known, PyObject* function) {
   if (found != named.end()) return found->second;
   FunctionRule rule;
   auto* object = reinterpret_cast<PyFunctionObject*>(function);
-  if (is_dynamo_note(object)) return {FunctionRule::Kind::kConstant, false, Py_None};
+  if (const FunctionRule* const late = late_rule(object)) return *late;
   if (is_symbolic_method(object)) rule.kind = FunctionRule::Kind::kTorch;
   if (!is_torch_library(object)) return rule;
   rule.kind = FunctionRule::Kind::kTorch;

@@ -42,6 +42,7 @@ struct FunctionRule {
     kConstant,  // the answer while compiling
     kNative,    // runs without being looked at: its result follows from its arguments
     kBreak,
+    kFirstArgument,  // calls its first argument with the others
   };
   Kind kind = Kind::kInterpret;
   bool is_method = false;

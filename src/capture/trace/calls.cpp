@@ -127,6 +127,9 @@ Owned Tracer::call_function(PyObject* function, const Arguments& arguments) {
       return call_original(function, arguments);
     }
   }
+  if (marks_.in_graph(function)) {
+    return call_torch(CapturedNode::Kind::kFunction, function, function, arguments);
+  }
   const FunctionRule rule = function_rule(known_, function);
   switch (rule.kind) {
     case FunctionRule::Kind::kInterpret:
@@ -141,6 +144,9 @@ Owned Tracer::call_function(PyObject* function, const Arguments& arguments) {
     }
     case FunctionRule::Kind::kConstant:
       return Owned::copy(rule.constant);
+    case FunctionRule::Kind::kFirstArgument:
+      return call(arguments.values[0],
+                  {arguments.values + 1, arguments.count - 1, arguments.names});
     case FunctionRule::Kind::kNative:
       return call_outside(function, arguments);
     case FunctionRule::Kind::kBreak:
@@ -170,6 +176,10 @@ Owned Tracer::call_c_function(PyObject* function, const Arguments& arguments) {
       return call_torch(CapturedNode::Kind::kMethod, descriptor, name, all.get());
     }
     return call_torch(CapturedNode::Kind::kMethod, function, name, arguments);
+  }
+  if (PyObject* const substitute = marks_.substitute_of(function)) {
+    if (!is_external(substitute)) remember(substitute, result_.sources.constant(substitute));
+    return call(substitute, arguments);
   }
   return stop("break.call", "a call of C function " + name_of(function));
 }

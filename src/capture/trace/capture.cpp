@@ -111,6 +111,7 @@ struct Attempt {
   Error error;
   std::int64_t boundary = -1;  // of the root frame, where it ended
   std::int64_t last_exit = -1;
+  bool break_raises = false;
 };
 
 constexpr std::int64_t kMostTries = 2000;  // boundaries before a break where leaving is tried
@@ -180,6 +181,7 @@ Attempt attempt(const CaptureRequest& request, const Library& known, PyObject* d
       result.guards.relations = tensors.value()->relations();
     } else if (tracer.stopped()) {
       made.error = tracer.reason();
+      made.break_raises = tracer.break_raises();
     } else if (raised) {
       made.error = unsupported("capture.exception", text_of(raised));
       made.boundary = -1;
@@ -251,6 +253,12 @@ Result<CaptureResult> capture(const CaptureRequest& request) {
   if (request.instruction_budget != 0) limits.instructions = request.instruction_budget;
   Attempt whole = attempt(request, *known, surroundings.default_table.get(), state, limits);
   if (whole.result) return std::move(*whole.result);
+  if (whole.break_raises) {
+    whole.error.code = kBreakThatRaises;
+    whole.error.message =
+        "error_on_graph_break(True), but the graph breaks: " + whole.error.message;
+    return whole.error;
+  }
   const auto again = [&](std::int64_t stop_at, std::int64_t try_from) {
     limits.stop_at = stop_at;
     limits.try_from = try_from;

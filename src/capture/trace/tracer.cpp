@@ -48,6 +48,7 @@ PyObject* Tracer::keep(Owned object) {
 Owned Tracer::stop(const char* code, std::string message, std::string hint) {
   if (!stopping_) {
     stopping_ = true;
+    break_raises_ = DynamoMarks::breaks_raise();
     reason_ = unsupported(code, std::move(message), here(), std::move(hint));
   }
   PyErr_SetNone(known_.stop);

@@ -19,6 +19,7 @@
 #include "capture/interpreter/call_site.h"
 #include "capture/interpreter/observer.h"
 #include "capture/region/capture_result.h"
+#include "capture/trace/dynamo_marks.h"
 #include "capture/trace/guard_book.h"
 #include "capture/trace/journal.h"
 #include "capture/trace/library.h"
@@ -59,6 +60,7 @@ class Tracer final : public Observer {
 
   bool stopped() const { return stopping_; }
   const Error& reason() const { return reason_; }
+  bool break_raises() const { return break_raises_; }  // error_on_graph_break, where it stopped
   std::int64_t root_boundaries() const { return root_boundaries_; }
   bool reached_stop() const { return reached_stop_; }
   std::int64_t last_exit() const { return last_exit_; }  // the last such boundary; -1: none
@@ -296,7 +298,9 @@ class Tracer final : public Observer {
   int native_depth_ = 0;
   bool stopping_ = false;
   bool reached_stop_ = false;
+  bool break_raises_ = false;
   Error reason_;
+  const DynamoMarks marks_;
 };
 
 }  // namespace triptych::capture
