@@ -116,9 +116,9 @@ def test_stances() -> None:
     region, x = compiled(program), torch.zeros(4)
     with torch.compiler.set_stance("eager_on_recompile"):
         assert torch.equal(region(x), eager) and graphs() == 0
-    with torch.compiler.set_stance("fail_on_recompile"):
-        with pytest.raises(RuntimeError, match="fail_on_recompile"):
-            region(x)
+    failing = torch.compiler.set_stance("fail_on_recompile")
+    with failing, pytest.raises(RuntimeError, match="fail_on_recompile"):
+        region(x)
     assert torch.equal(region(x), in_graph) and graphs() == 1
     with torch.compiler.set_stance("force_eager"):
         assert torch.equal(region(x), eager)
