@@ -6,11 +6,11 @@
 #include <ATen/record_function.h>
 #include <c10/util/Exception.h>
 
-#include "runtime/dtype_view.h"
 #include "runtime/errors.h"
 #include "runtime/external_op.h"
 #include "runtime/graph_runner.h"
 #include "runtime/list_text.h"
+#include "runtime/output_view.h"
 
 namespace triptych::runtime {
 
@@ -312,12 +312,8 @@ class Executable::Call {
   }
 
   at::Tensor view(const at::Tensor& base, const Layout::View& view) const {
-    if (view.other_dtype) {
-      return view_of_dtype(base, *view.other_dtype, frame_.integers(view.sizes),
-                           frame_.integers(view.strides), frame_.integer(view.distance));
-    }
-    return base.as_strided(frame_.integers(view.sizes), frame_.integers(view.strides),
-                           base.storage_offset() + frame_.integer(view.distance));
+    return view_of_base(base, view.other_dtype, frame_.integers(view.sizes),
+                        frame_.integers(view.strides), frame_.integer(view.distance));
   }
 
   Executable& owner_;

@@ -2,14 +2,13 @@
 
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/as_strided.h>
 #include <ATen/ops/empty_strided.h>
 
 #include "runtime/argument_to_ivalue.h"
 #include "runtime/constants.h"
-#include "runtime/dtype_view.h"
 #include "runtime/errors.h"
 #include "runtime/external_op.h"
+#include "runtime/output_view.h"
 #include "runtime/symbol_binding.h"
 #include "torch_types/torch_types.h"
 
@@ -131,38 +130,13 @@ class GraphRunner {
     return values;
   }
 
-  // The base may stand at another offset than when it was traced: the view keeps its distance to
-  // it.
-  IValue view(const IValue& base, const ir::SymExpr& base_offset,
-              const ir::TensorType& type) const {
-    const c10::ScalarType dtype = to_torch(type.dtype);
-    if (base.toTensor().scalar_type() != dtype) {
-      const ir::SymExpr bytes =
-          type.storage_offset * ir::SymExpr(ir::dtype_bytes(type.dtype)) -
-          base_offset * ir::SymExpr(static_cast<std::int64_t>(base.toTensor().itemsize()));
-      return view_of_dtype(base.toTensor(), dtype, integers(type.sizes), integers(type.strides),
-                           evaluate(bytes, symbols_));
-    }
-    const std::int64_t distance = evaluate(type.storage_offset - base_offset, symbols_);
-    return base.toTensor().as_strided(integers(type.sizes), integers(type.strides),
-                                      base.toTensor().storage_offset() + distance);
-  }
-
-  ir::SymExpr offset_of_input(std::uint32_t index) const {
-    return graph_.tensor(graph_.inputs()[index].value).storage_offset;
-  }
-  ir::SymExpr offset_of_output(std::uint32_t index) const {
-    const ir::Output& output = graph_.outputs()[index];
-    switch (output.kind) {
-      case ir::Output::Kind::kInput:
-        return offset_of_input(output.index);
-      case ir::Output::Kind::kSameAs:
-        return offset_of_output(output.index);
-      case ir::Output::Kind::kFresh:
-        return graph_.tensor(output.value).storage_offset;
-      default:
-        return output.view.storage_offset;
-    }
+  IValue view(const IValue& base, const ir::Output& output) const {
+    const OutputTypes types{
+        [this](std::uint32_t i) -> const auto& { return graph_.tensor(graph_.inputs()[i].value); },
+        [this](ir::ValueId id) -> const auto& { return graph_.tensor(id); }};
+    const OutputView found = output_view(graph_.outputs(), output, types);
+    return view_of_base(base.toTensor(), found.other_dtype, integers(output.view.sizes),
+                        integers(output.view.strides), evaluate(found.distance, symbols_));
   }
 
   IValue output(std::uint32_t index) {
@@ -174,9 +148,9 @@ class GraphRunner {
       case Kind::kInput:
         return inputs_[output.index];
       case Kind::kViewOfInput:
-        return view(inputs_[output.index], offset_of_input(output.index), output.view);
+        return view(inputs_[output.index], output);
       case Kind::kViewOfOutput:
-        return view(made(output.index), offset_of_output(output.index), output.view);
+        return view(made(output.index), output);
       case Kind::kSameAs:
         return made(output.index);
       case Kind::kLiteral:

@@ -6,6 +6,7 @@
 #include "runtime/constants.h"
 #include "runtime/errors.h"
 #include "runtime/external_op.h"
+#include "runtime/output_view.h"
 #include "torch_types/torch_types.h"
 
 namespace triptych::runtime {
@@ -68,9 +69,6 @@ class Builder {
   void find_views();
   void add_formulas(const ir::Argument& argument);
   std::vector<SlotIndex> first_writes(const std::vector<plan::SlotId>& slots);
-  ir::DType dtype_of_base(const ir::Output& output) const;  // of a view: what it is a view of
-  ir::DType dtype_of_output(const ir::Output& output) const;
-  const SymExpr& offset_of_output(const ir::Output& output) const;
 
   Layout& out_;
   const plan::Program& program_;
@@ -193,61 +191,22 @@ void Builder::add(const plan::FreeStep& step) {
   out_.steps.emplace_back(std::move(layout));
 }
 
-const SymExpr& Builder::offset_of_output(const ir::Output& output) const {
-  using Kind = ir::Output::Kind;
-  switch (output.kind) {
-    case Kind::kFresh:
-      return program_.slots[plan::SlotId{output.value.value}].type.storage_offset;
-    case Kind::kInput:
-      return program_.slots[plan::SlotId{output.index}].type.storage_offset;
-    case Kind::kSameAs:
-      return offset_of_output(program_.outputs[output.index]);
-    default:
-      return output.view.storage_offset;
-  }
-}
-
-ir::DType Builder::dtype_of_base(const ir::Output& output) const {
-  using Kind = ir::Output::Kind;
-  if (output.kind == Kind::kViewOfInput)
-    return program_.slots[plan::SlotId{output.index}].type.dtype;
-  return dtype_of_output(program_.outputs[output.index]);
-}
-
-ir::DType Builder::dtype_of_output(const ir::Output& output) const {
-  using Kind = ir::Output::Kind;
-  switch (output.kind) {
-    case Kind::kInput:
-      return program_.slots[plan::SlotId{output.index}].type.dtype;
-    case Kind::kFresh:
-      return program_.slots[plan::SlotId{output.value.value}].type.dtype;
-    case Kind::kSameAs:
-      return dtype_of_output(program_.outputs[output.index]);
-    default:
-      return output.view.dtype;
-  }
-}
-
 void Builder::add_signature() {
   using Kind = ir::Output::Kind;
+  const OutputTypes types{
+      [this](std::uint32_t i) -> const auto& { return program_.slots[plan::SlotId{i}].type; },
+      [this](ir::ValueId id) -> const auto& {
+        return program_.slots[plan::SlotId{id.value}].type;
+      }};
   for (const ir::Output& output : program_.outputs) {
     Layout::View view;
     Place literal = 0;
     if (output.kind == Kind::kFresh) {
       out_.slots[output.value.value].as_tensor = true;
     } else if (output.kind == Kind::kViewOfInput || output.kind == Kind::kViewOfOutput) {
-      const SymExpr& base = output.kind == Kind::kViewOfInput
-                                ? program_.slots[plan::SlotId{output.index}].type.storage_offset
-                                : offset_of_output(program_.outputs[output.index]);
-      const ir::DType base_dtype = dtype_of_base(output);
-      view = {places(output.view.sizes), places(output.view.strides),
-              place(output.view.storage_offset - base), std::nullopt};
-      if (output.view.dtype != base_dtype) {
-        view.other_dtype = to_torch(output.view.dtype);
-        view.distance =
-            place(output.view.storage_offset * SymExpr(ir::dtype_bytes(output.view.dtype)) -
-                  base * SymExpr(ir::dtype_bytes(base_dtype)));
-      }
+      const OutputView found = output_view(program_.outputs, output, types);
+      view = {places(output.view.sizes), places(output.view.strides), place(found.distance),
+              found.other_dtype};
     } else if (const auto* expr = output.literal.get_if<SymExpr>()) {
       literal = place(*expr);
     } else if (const auto* value = output.literal.get_if<ir::ValueId>()) {
