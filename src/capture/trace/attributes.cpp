@@ -274,6 +274,7 @@ bool Tracer::load_function_attribute(PyObject* owner, PyObject* name, Owned& val
     value = instance_dict(owner);
   } else if (equals(name, "__name__") || equals(name, "__qualname__") ||
              equals(name, "__module__") || equals(name, "__doc__")) {
+    pin(owner);
     value = Owned::steal(PyObject_GetAttr(owner, name));  // texts about what is the same function
     if (value && kind(value.get()) != Kind::kLeaf) value = Owned();
   } else if (equals(name, "__defaults__") && function->func_defaults != nullptr) {

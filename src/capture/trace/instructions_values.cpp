@@ -155,6 +155,7 @@ Flow Tracer::is_op(Activation& a, const Instruction& i) {
 }
 
 std::optional<bool> Tracer::contains(PyObject* container, PyObject* item) {
+  pin(item);
   const SourceId source = source_of(container);
   const Kind what = kind(container);
   const auto ask = [&](PyObject* in) -> std::optional<bool> {

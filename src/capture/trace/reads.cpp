@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "capture/guards/tensor_facts.h"
+#include "capture/trace/builtin_table.h"
 #include "capture/trace/tracer.h"
 
 namespace triptych::capture {
@@ -133,6 +134,54 @@ Owned Tracer::substitute(PyObject* tensor, SourceId source) {
   return fake;
 }
 
+// A lambda or inner function that the program passes around may be made anew for each call.
+bool Tracer::is_made_anew(PyObject* object, SourceId source) const {
+  if (Py_TYPE(object) != &PyFunction_Type) return false;
+  const SourceKind step = result_.sources[source].kind;
+  const bool passed = step == SourceKind::kSlot || step == SourceKind::kStack ||
+                      step == SourceKind::kCellContents || step == SourceKind::kListItem ||
+                      step == SourceKind::kTupleItem;
+  if (!passed) return false;
+  const auto* function = reinterpret_cast<PyFunctionObject*>(object);
+  const char* name = PyUnicode_AsUTF8(function->func_qualname);
+  if (name == nullptr) return PyErr_Clear(), false;
+  return std::string_view(name).find('<') != std::string_view::npos &&
+         (function->func_dict == nullptr || PyDict_GET_SIZE(function->func_dict) == 0) &&
+         function_rule(known_, object).kind == FunctionRule::Kind::kInterpret;
+}
+
+// It is what its code, its closure, its defaults and its globals are.
+Owned Tracer::read_function(PyFunctionObject* function, SourceId source) {
+  auto* object = reinterpret_cast<PyObject*>(function);
+  if (const SourceId known = source_of(object)) {
+    guards_.same(source, known);
+    return Owned::copy(object);
+  }
+  SourceArena& sources = result_.sources;
+  guards_.type(source, &PyFunction_Type);
+  guards_.is(sources.step(SourceKind::kFunctionCode, source), function->func_code);
+  guards_.length(sources.step(SourceKind::kInstanceDict, source), 0);
+  if (function->func_defaults == nullptr)
+    guards_.absent(sources.step(SourceKind::kFunctionDefaults, source));
+  if (function->func_kwdefaults == nullptr)
+    guards_.absent(sources.step(SourceKind::kFunctionKwDefaults, source));
+  for (const PyFunctionObject* other : functions_by_code_) {
+    if (other->func_code == function->func_code)
+      guards_.distinct(
+          source, source_of(reinterpret_cast<PyObject*>(const_cast<PyFunctionObject*>(other))));
+  }
+  functions_by_code_.push_back(function);
+  remember(object, source);
+  return Owned::copy(object);
+}
+
+void Tracer::pin(PyObject* object) {
+  if (Py_TYPE(object) != &PyFunction_Type || functions_by_code_.empty()) return;
+  const auto found =
+      std::ranges::find(functions_by_code_, reinterpret_cast<PyFunctionObject*>(object));
+  if (found != functions_by_code_.end()) guards_.is(source_of(object), object);
+}
+
 Owned Tracer::read(PyObject* value, SourceId source) {
   read_sources_.insert(source.index);
   switch (kind(value)) {
@@ -142,6 +191,8 @@ Owned Tracer::read(PyObject* value, SourceId source) {
       guards_.equals(source, value);
       return Owned::copy(value);
     case Kind::kSingleton:
+      if (is_made_anew(value, source))
+        return read_function(reinterpret_cast<PyFunctionObject*>(value), source);
       guards_.is(source, value);
       remember(value, source);
       return Owned::copy(value);
@@ -183,6 +234,7 @@ Owned Tracer::read_tuple_item(PyObject* tuple, Py_ssize_t index) {
 }
 
 bool Tracer::look_up(PyObject* dict, PyObject* key, Owned& found) {
+  pin(key);
   PyObject* value = PyDict_GetItemWithError(dict, key);
   if (value == nullptr && PyErr_Occurred()) return false;
   const SourceId source = source_of(dict);
@@ -423,6 +475,7 @@ void Tracer::guard_written_apart() {
 
 bool Tracer::before_dict_write(PyObject* dict, PyObject* key) {
   if (!is_external(dict)) return true;
+  pin(key);
   if (!is_plain_key(key)) {
     stop("break.key", std::string("a write by a key of type ") + Py_TYPE(key)->tp_name);
     return false;

@@ -90,6 +90,8 @@ class Tracer final : public Observer {
   // A value from outside that the program gets: guarded by its kind, a tensor replaced by its fake.
   Owned read(PyObject* value, SourceId source);
   void remember(PyObject* object, SourceId source);
+  // An object's identity matters here: of a function that was guarded by its code it is guarded.
+  void pin(PyObject* object);
   // The program has been given what is there: a guard says what it was.
   bool was_read(SourceId source) const { return read_sources_.contains(source.index); }
   SourceId type_source(PyTypeObject* type);
@@ -228,6 +230,8 @@ class Tracer final : public Observer {
   void locate(CapturedNode& node);
 
   Owned substitute(PyObject* tensor, SourceId source);
+  bool is_made_anew(PyObject* object, SourceId source) const;
+  Owned read_function(PyFunctionObject* function, SourceId source);
   Owned symbolic_integer(PyObject* value, SourceId source);
   TensorTrace::Symbols choose_symbols(PyObject* tensor, SourceId source, TensorFacts& facts);
   Owned localized_dict(PyObject* dict);
@@ -278,6 +282,7 @@ class Tracer final : public Observer {
   std::unordered_map<PyTypeObject*, SourceId> type_sources_;
   std::unordered_set<PyObject*> fresh_functions_;
   std::unordered_set<PyObject*> prepared_functions_;
+  std::vector<PyFunctionObject*> functions_by_code_;  // from outside
   std::unordered_set<PyObject*> identity_numbers_;
   std::unordered_set<std::uint32_t> read_sources_;
   std::unordered_map<std::uint32_t, PyObject*> integers_;  // symbolic ones, by source
