@@ -103,6 +103,20 @@ def test_step_that_is_zero_as_an_integer() -> None:
         program(function, INTS)
 
 
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        lambda x: x.view(2, 6).t(),
+        lambda x: x.view(4, 3)[:, :2],
+        lambda x: x[1:11].view(5, 2),
+        lambda x: x.view(4, 3),
+    ],
+)
+def test_pairs_that_do_not_lie_as_complex_numbers(pairs: Function) -> None:
+    check_refused(lambda x: torch.view_as_complex(pairs(x)) * 2, torch.arange(12.0))
+    check_refused(torch.view_as_complex, pairs(torch.arange(12.0)))
+
+
 def test_symbolic_numbers_that_overflow() -> None:
     def function(x: torch.Tensor) -> torch.Tensor:
         return x.clamp(max=x.shape[0])

@@ -95,9 +95,17 @@ Tensor stack(at::TensorList tensors, int64_t dim) {
 Tensor conj(const Tensor& self) { return at::_conj_physical(self); }
 Tensor neg_view(const Tensor& self) { return at::neg(self); }
 
+// Any pairs would do here; eager wants them to lie as complex numbers.
 Tensor view_as_complex(const Tensor& self) {
   TORCH_CHECK(self.dim() != 0, "Input tensor must have one or more dimensions");
   TORCH_CHECK(self.sym_size(-1) == 2, "Tensor must have a last dimension of size 2");
+  TORCH_CHECK(self.sym_stride(-1) == 1, "Tensor must have a last dimension with stride 1");
+  for (int64_t d = 0; d + 1 < self.dim(); ++d) {
+    TORCH_CHECK(self.sym_stride(d) % 2 == 0,
+                "Tensor must have a stride divisible by 2 for all but last dimension");
+  }
+  TORCH_CHECK(self.sym_storage_offset() % 2 == 0,
+              "Tensor must have a storage_offset divisible by 2");
   return at::complex(self.select(-1, 0), self.select(-1, 1));
 }
 
