@@ -44,8 +44,12 @@ class Held {
 // the program's own operations.
 class WriteCounts {
  public:
-  WriteCounts(const CaptureResult& captured, std::span<PyObject* const> inputs) {
-    if (captured.needs_gradients) return;
+  static bool any(const CaptureResult& captured) {
+    const auto is_written = [](const GraphInput& input) { return input.writes != 0; };
+    return !captured.needs_gradients &&
+           (captured.hides_writes || std::ranges::any_of(captured.inputs, is_written));
+  }
+  void begin(const CaptureResult& captured, std::span<PyObject* const> inputs) {
     for (std::size_t k = 0; k < captured.inputs.size(); ++k) {
       if (captured.inputs[k].writes == 0 && !captured.hides_writes) continue;
       if (!is_tensor_type(Py_TYPE(inputs[k]))) continue;
@@ -105,6 +109,7 @@ Result<std::shared_ptr<Entry>> Entry::make(CaptureResult captured, bool strict) 
   entry->captured_ = std::move(captured);
   entry->shape_ = entry->shape_of_result();
   entry->has_nodes_ = !entry->captured_.nodes.empty();
+  entry->counts_writes_ = WriteCounts::any(entry->captured_);
   return entry;
 }
 
@@ -132,7 +137,8 @@ Entry::Shape Entry::shape_of_result() const {
 RegionEnd Entry::run(const std::vector<PyObject*>& values, PyObject* function) const {
   const Held held(values);
   if (!graph_) return finish({}, held.values(), function);
-  const WriteCounts writes(captured_, held.values());
+  WriteCounts writes;
+  if (counts_writes_) writes.begin(captured_, held.values());
   Owned returned = Owned::steal(
       PyObject_Vectorcall(graph_.get(), held.values().data(), captured_.inputs.size(), nullptr));
   if (returned) writes.settle();

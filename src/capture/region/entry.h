@@ -74,6 +74,7 @@ class Entry {
   std::vector<std::uint32_t> source_of_recipe_;  // the place among the values; kNone: no source
   Shape shape_ = Shape::kRecipes;
   bool has_nodes_ = false;
+  bool counts_writes_ = false;  // into inputs
 };
 
 }  // namespace triptych::capture
