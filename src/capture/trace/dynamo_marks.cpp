@@ -1,5 +1,7 @@
 #include "capture/trace/dynamo_marks.h"
 
+#include <string_view>
+
 #include "capture/guards/loaded_module.h"
 
 namespace triptych::capture {
@@ -31,6 +33,17 @@ bool contains_id(const Owned& ids, PyObject* object) {
   return found == 1;
 }
 
+// A capture must not depend on whether Dynamo is loaded: its own substitutes do not count.
+bool is_of_dynamo(PyObject* function) {
+  PyObject* const module = PyFunction_Check(function)
+                               ? reinterpret_cast<PyFunctionObject*>(function)->func_module
+                               : nullptr;
+  const char* name =
+      module != nullptr && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : nullptr;
+  PyErr_Clear();
+  return name == nullptr || std::string_view(name).starts_with("torch._dynamo.");
+}
+
 }  // namespace
 
 DynamoMarks::DynamoMarks()
@@ -48,7 +61,9 @@ PyObject* DynamoMarks::substitute_of(PyObject* function) const {
   PyErr_Clear();
   if (found == nullptr || !PyFunction_Check(found)) return nullptr;
   PyObject* const names = reinterpret_cast<PyFunctionObject*>(found)->func_dict;
-  return names == nullptr ? nullptr : PyDict_GetItemString(names, "__torch_dynamo_polyfill__");
+  PyObject* const substitute =
+      names == nullptr ? nullptr : PyDict_GetItemString(names, "__torch_dynamo_polyfill__");
+  return substitute == nullptr || is_of_dynamo(substitute) ? nullptr : substitute;
 }
 
 bool DynamoMarks::breaks_raise() {
