@@ -226,7 +226,7 @@ class Executable::Call {
     if (same_strides && !aliases(step, result)) return result;
     if (!same_strides) ++owner_.restrided_;
     at::Tensor copy =
-        empty_output(sizes, strides, slot.dtype, result.device(), frame_.integer(slot.bytes));
+        empty_output({sizes, strides}, slot.dtype, result.device(), frame_.integer(slot.bytes));
     copy_elements(copy, result);
     return copy;
   }
@@ -299,7 +299,7 @@ class Executable::Call {
     const SlotIndex slot_index = output.value.value;
     const SlotLayout& slot = layout_.slots[slot_index];
     if (layout_.program.copied_outputs[index]) {
-      at::Tensor copy = empty_output(frame_.integers(slot.sizes), frame_.integers(slot.strides),
+      at::Tensor copy = empty_output({frame_.integers(slot.sizes), frame_.integers(slot.strides)},
                                      slot.dtype, slot.device, frame_.integer(slot.bytes));
       const KernelMode mode;
       copy_elements(copy, frame_.tensor(slot_index));
@@ -352,12 +352,11 @@ void Executable::run(std::span<const InputRef> inputs, std::vector<at::Tensor>& 
 
 void Executable::run(std::span<const InputRef> inputs, std::vector<at::Tensor>& outputs,
                      std::vector<std::int64_t>& literals, WorkLock lock) {
-  static thread_local std::vector<std::int64_t> symbols;
-  read_symbols(layout_, inputs, symbols);
-  if (!layout_.mutated_inputs.empty()) check_written_inputs(layout_, inputs);
   const FrameLease lease(*this);
   Frame& frame = *lease;
-  frame.bind(symbols);
+  read_symbols(layout_, inputs, frame.read_symbols());
+  if (!layout_.mutated_inputs.empty()) check_written_inputs(layout_, inputs);
+  frame.bind(frame.read_symbols());
   check_shapes(layout_, frame, inputs);
   for (SlotIndex i = 0; i < inputs.size(); ++i) {
     if (inputs[i].tensor != nullptr) frame.set_input(i, *inputs[i].tensor);

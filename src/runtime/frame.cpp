@@ -36,7 +36,6 @@ c10::Storage storage_of(c10::DataPtr data, std::int64_t bytes, c10::Allocator* a
                       std::move(data), allocator, allocator != nullptr);
 }
 
-// The strides are exactly those that PyTorch gives a contiguous tensor of these sizes.
 bool contiguous(at::IntArrayRef sizes, at::IntArrayRef strides) {
   std::int64_t expected = 1;
   for (std::size_t d = sizes.size(); d-- > 0;) {
@@ -48,23 +47,29 @@ bool contiguous(at::IntArrayRef sizes, at::IntArrayRef strides) {
 
 }  // namespace
 
-at::Tensor empty_output(at::IntArrayRef sizes, at::IntArrayRef strides, at::ScalarType dtype,
-                        c10::Device device, std::int64_t bytes) {
+OutputShape::OutputShape(std::vector<std::int64_t> sizes_, std::vector<std::int64_t> strides_)
+    : sizes(std::move(sizes_)),
+      strides(std::move(strides_)),
+      contiguous(runtime::contiguous(sizes, strides)) {}
+
+at::Tensor empty_output(const OutputShape& shape, at::ScalarType dtype, c10::Device device,
+                        std::int64_t bytes) {
   if (!device.is_cpu()) {
-    return at::empty_strided(sizes, strides, at::TensorOptions(dtype).device(device));
+    return at::empty_strided(shape.sizes, shape.strides, at::TensorOptions(dtype).device(device));
   }
   const bool small = bytes > 0 && bytes <= kSmallBytes;
   if (!small && bytes < kLargeBytes)
-    return at::Tensor(at::detail::empty_strided_cpu(sizes, strides, dtype));
+    return at::Tensor(at::detail::empty_strided_cpu(shape.sizes, shape.strides, dtype));
+  static const c10::DispatchKeySet keys = keys_of(c10::kCPU);
   at::Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(
       storage_of(small ? allocate_small(bytes) : allocate_large(bytes), bytes,
                  c10::GetAllocator(at::kCPU)),
-      keys_of(device), c10::scalarTypeToTypeMeta(dtype));
+      keys, c10::scalarTypeToTypeMeta(dtype));
   // Strides that need no look at them are half the cost of a small tensor.
-  if (contiguous(sizes, strides))
-    tensor.unsafeGetTensorImpl()->set_sizes_contiguous(sizes);
+  if (shape.contiguous)
+    tensor.unsafeGetTensorImpl()->set_sizes_contiguous(shape.sizes);
   else
-    tensor.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
+    tensor.unsafeGetTensorImpl()->set_sizes_and_strides(shape.sizes, shape.strides);
   return tensor;
 }
 
@@ -75,6 +80,7 @@ Frame::Frame(const Layout& layout)
       tensors_(layout.slots.size()),
       pointers_(layout.slots.size()),
       data_(layout.slots.size()),
+      shapes_(layout.slots.size()),
       stacks_(layout.steps.size()),
       launch_symbols_(layout.steps.size()) {
   for (std::size_t i = 0; i < tensors_.size(); ++i) pointers_[i] = &tensors_[i];
@@ -148,6 +154,9 @@ void Frame::prepare_slot(SlotIndex index) {
     return;
   }
   if (slot.per_call) {
+    if (slot.storage == Storage::kOutput) {
+      shapes_[index] = OutputShape(integers(slot.sizes), integers(slot.strides));
+    }
     if (slot.storage == Storage::kView && slot.as_tensor) {
       tensors_[index] = tensor_over(nothing_, keys_of(slot.device), slot.dtype,
                                     integers(slot.sizes), integers(slot.strides), 0);
@@ -226,11 +235,8 @@ void Frame::set_input(SlotIndex slot, const at::Tensor& tensor) {
 
 void Frame::allocate_output(SlotIndex slot) {
   const SlotLayout& layout = layout_.slots[slot];
-  c10::SmallVector<std::int64_t, 8> sizes, strides;
-  for (const Place place : layout.sizes) sizes.push_back(integers_[place]);
-  for (const Place place : layout.strides) strides.push_back(integers_[place]);
   at::Tensor& tensor = tensors_[slot];
-  tensor = empty_output(sizes, strides, layout.dtype, layout.device, integer(layout.bytes));
+  tensor = empty_output(shapes_[slot], layout.dtype, layout.device, integer(layout.bytes));
   data_[slot] = static_cast<char*>(tensor.mutable_data_ptr());
   bind_views(layout, tensor);
 }

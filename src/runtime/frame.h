@@ -10,6 +10,14 @@
 
 namespace triptych::runtime {
 
+// Of an output, for given symbols.
+struct OutputShape {
+  OutputShape() = default;
+  OutputShape(std::vector<std::int64_t> sizes_, std::vector<std::int64_t> strides_);
+  std::vector<std::int64_t> sizes, strides;
+  bool contiguous = false;  // the strides are those that PyTorch gives a contiguous tensor
+};
+
 class Frame {
  public:
   explicit Frame(const Layout& layout);
@@ -43,6 +51,8 @@ class Frame {
   bool owns(const c10::StorageImpl* storage) const {
     return storage == arena_.unsafeGetStorageImpl();
   }
+  // Kept for whoever reads the symbols of a call.
+  std::vector<std::int64_t>& read_symbols() { return read_symbols_; }
   // A tensor of its own over another tensor's memory (not one of the prepared ones).
   at::Tensor view_of(const at::Tensor& base, const SlotLayout& slot) const;
 
@@ -57,7 +67,7 @@ class Frame {
 
   const Layout& layout_;
   bool prepared_ = false;
-  std::vector<std::int64_t> symbols_;
+  std::vector<std::int64_t> symbols_, read_symbols_;
   std::vector<std::int64_t> integers_;
   c10::Storage arena_;
   std::int64_t arena_bytes_ = 0;
@@ -65,13 +75,14 @@ class Frame {
   std::vector<at::Tensor> tensors_;          // per slot
   std::vector<const at::Tensor*> pointers_;  // per slot: into tensors_, or the caller's input
   std::vector<char*> data_;                  // per slot
+  std::vector<OutputShape> shapes_;          // per slot: of outputs
   std::vector<std::vector<c10::IValue>> stacks_;           // per step
   std::vector<std::vector<std::int64_t>> launch_symbols_;  // per step
   double nanoseconds_ = 0;
 };
 
 // An uninitialised tensor that is returned to the user; large ones reuse memory (large_memory.h).
-at::Tensor empty_output(at::IntArrayRef sizes, at::IntArrayRef strides, at::ScalarType dtype,
-                        c10::Device device, std::int64_t bytes);
+at::Tensor empty_output(const OutputShape& shape, at::ScalarType dtype, c10::Device device,
+                        std::int64_t bytes);
 
 }  // namespace triptych::runtime
