@@ -22,6 +22,11 @@ def to_fx(graph: _C.Graph) -> GraphModule:
 
     if not isinstance(graph, _C.Graph):
         raise TypeError(f"to_fx: expected a Graph, found {type(graph).__name__}")
+    if graph.level == "captured":
+        raise ValueError(
+            f"to_fx: expected a normalized graph, found the captured {graph.name!r}; what "
+            "`triptych.capture(...)` returns has it as one of its `graph_modules`"
+        )
     return _ToFx(graph).run()
 
 

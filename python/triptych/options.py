@@ -93,7 +93,13 @@ TABLE: Mapping[str, Option] = MappingProxyType(
                 False,
                 ("triptych", "dynamo"),
             ),
-            Option("max_entries", 8, "captures kept per function before calls run eagerly", False),
+            Option(
+                "max_entries",
+                8,
+                "captures kept per function before calls run eagerly",
+                False,
+                least=1,
+            ),
             Option("dump", "", "folder that receives every stage of every graph as text", False),
             Option(
                 "override", "", "folder of edited dump files, taken in place of a stage's", True

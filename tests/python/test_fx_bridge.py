@@ -12,6 +12,13 @@ import triptych
 from numerics import check_equal
 
 
+def test_captured_graphs_are_refused_in_words() -> None:
+    with torch.no_grad():
+        graph = triptych.capture(torch.relu)(torch.ones(3)).graphs[0]
+    with pytest.raises(ValueError, match="expected a normalized graph, found the captured"):
+        triptych.to_fx(graph)
+
+
 def captured_by_dynamo(
     function: Callable[..., Any], *inputs: Any, dynamic: bool = False
 ) -> tuple[torch.fx.GraphModule, list[Any]]:

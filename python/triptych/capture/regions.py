@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .. import _C
+from .. import _C, reports
 from .host import Host
 
 
@@ -31,6 +31,13 @@ def compile_callable(target: Any, settings: Settings) -> Any:
 
     if getattr(target, "_torchdynamo_disable", False):
         return target
+    if isinstance(target, torch.jit.ScriptModule | torch.jit.ScriptFunction):
+        reports.warn_once(
+            "capture.script",
+            "what torch.jit has compiled runs as it is: there is no Python to capture",
+        )
+        reports.count("fallback.capture.script")
+        return target
     if isinstance(target, torch.nn.Module):
         return compiled_module(target, settings)
     if isinstance(target, types.FunctionType):
@@ -43,7 +50,19 @@ def compile_callable(target: Any, settings: Settings) -> Any:
     else:
         region = make_region(call_anything, target, settings, type(target).__qualname__)
     region._torchdynamo_orig_callable = target
+    region.__deepcopy__ = functools.partial(_copied, target, settings)
+    region.__reduce_ex__ = functools.partial(_reduced, target)
     return region
+
+
+def _copied(target: Any, settings: Settings, memo: dict[int, Any]) -> Any:
+    """Functions are copied as themselves, a bound method with the object that it is bound to."""
+    return compile_callable(copy.deepcopy(target, memo), settings)
+
+
+def _reduced(target: Any, protocol: int) -> Any:
+    """A pickle holds the original."""
+    return operator.getitem, ([target], 0)
 
 
 def make_region(

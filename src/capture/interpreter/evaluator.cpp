@@ -137,7 +137,8 @@ PyObject* Evaluator::evaluate_frame(PyThreadState* thread, Frame frame, bool rai
   }
   if (watched_by_tool(thread, frame.code()) || !enter_frame_level(thread)) {
     ++scope_->statistics_.native;
-    return _PyEval_EvalFrameDefault(thread, frame.get(), raised);
+    const bool refused = !raised && observer != nullptr && observer->refuses_native();
+    return _PyEval_EvalFrameDefault(thread, frame.get(), raised || refused);
   }
   return interpret_frame(thread, frame, raised, entered);
 }

@@ -33,6 +33,9 @@ class Observer {
   // A frame is about to be interpreted from its first instruction, or resumed. False: CPython runs
   // it.
   virtual bool enter(const Frame&) { return true; }
+  // A frame that `enter` accepted cannot be interpreted, because a tool watches it. False: it runs
+  // natively; true: it must not run, and the exception that is set is raised from it.
+  virtual bool refuses_native() { return false; }
   // A frame that `enter` declined has returned, been suspended, or raised.
   virtual void declined_left() {}
   // Before an instruction at which CPython could go on, the leaving ones included.

@@ -124,7 +124,7 @@ Result<std::shared_ptr<Entry>> EntryTable::capture(GuardContext& context, FrameS
   const HandledExceptionKept handled;
   TRIPTYCH_TRY(CaptureResult captured, host.capture(request));
   if (captured.stop && options.fullgraph) return break_error(*captured.stop);
-  if (options.is_module) guard_module_call(captured, code);
+  if (options.is_module) guard_module_call(captured, request.state);
   if (options.without_guards < kGuardNames.size())
     leave_out(captured.guards, options.without_guards);
   TRIPTYCH_TRY(std::shared_ptr<Entry> entry, Entry::make(std::move(captured), options.strict));
@@ -161,8 +161,8 @@ std::shared_ptr<const Entry> EntryTable::fail(const Error& error, const RegionOp
   }
   // Another thread's capture says nothing about this code.
   if (error.code == "capture.scope") return nullptr;
-  // Nor does a mode that is active at this call.
-  const bool counts = error.code != "capture.mode";
+  // Nor does a mode that is active at this call, or a tool.
+  const bool counts = error.code != "capture.mode" && error.code != "break.watched";
   if (counts && ++failures_ >= kMostFailures) full_ = true;
   host.runs_eagerly(error);
   return nullptr;

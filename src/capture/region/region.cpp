@@ -64,7 +64,7 @@ PyObject* Region::call_bound(PyObject* const* arguments, Py_ssize_t positional,
   GuardContext context = start_context(function_.get(), slots);
   std::shared_ptr<const Entry> entry = entries_.find(context, buffers->values);
   if (entry == nullptr) {
-    if (options_.is_module && hooked_call_ && !calls_forward_only(self_.get())) {
+    if (options_.is_module && hooked_call_ && !calls_forward_only(self_.get(), function_.get())) {
       return PyObject_Vectorcall(hooked_call_.get(), arguments + 1,
                                  static_cast<std::size_t>(positional - 1), keyword_names);
     }

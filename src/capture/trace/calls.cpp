@@ -266,8 +266,8 @@ Owned Tracer::call_outside(PyObject* callable, const Arguments& arguments) {
   return call_natively(callable, arguments);
 }
 
-// What a cache answers to constants is a constant: eager would be told the same. Where it is no
-// immutable value, the function behind the cache is interpreted.
+// What a cache answers to constants is a constant: eager would be told the same. Any other object
+// would be the cache's own, which eager shows again at each call.
 Owned Tracer::call_lru_cache(PyObject* wrapper, const Arguments& arguments) {
   bool constant = true;
   for (Py_ssize_t k = 0; k < arguments.total(); ++k)
@@ -277,12 +277,7 @@ Owned Tracer::call_lru_cache(PyObject* wrapper, const Arguments& arguments) {
     if (value && kind(value.get()) == Kind::kLeaf) return value;
     PyErr_Clear();
   }
-  const Owned name = Owned::steal(PyUnicode_InternFromString("__wrapped__"));
-  const Owned dict = instance_dict(wrapper);
-  Owned function;
-  if (!dict || !look_up(dict.get(), name.get(), function)) return {};
-  if (!function) return stop("break.call", "a cached function that hides what it caches");
-  return call(function.get(), arguments);
+  return stop("break.call", "a call of " + name_of(wrapper) + ", which caches what it returns");
 }
 
 // To a tensor that the program has also reached in another way: it must be the same then.

@@ -1,5 +1,6 @@
 // Calls of torch: run natively on fakes, logged as one node each.
 #include <opcode.h>
+#include <algorithm>
 
 #include <string_view>
 #include <unordered_set>
@@ -184,10 +185,23 @@ std::optional<Owned> Tracer::call_without_node(PyObject* name, const Arguments& 
   return std::nullopt;
 }
 
+// Methods that a tensor without memory cannot have.
+static bool looks_at_memory(PyObject* name) {
+  static constexpr const char* kNames[] = {
+      "numpy",          "__array__",     "__dlpack__",      "data_ptr",  "apply_",
+      "map_",           "map2_",         "is_shared",       "storage",   "share_memory_",
+      "_typed_storage", "typed_storage", "untyped_storage", "is_pinned", "pin_memory"};
+  return std::ranges::any_of(
+      kNames, [&](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; });
+}
+
 Owned Tracer::call_torch(CapturedNode::Kind node_kind, PyObject* callable, PyObject* target,
                          const Arguments& arguments) {
   if (callable == known_.is_inference)
     return stop("break.attribute", "whether a tensor belongs to inference mode");
+  if (node_kind == CapturedNode::Kind::kMethod && looks_at_memory(target)) {
+    return stop("break.data", "the data of a tensor is read");
+  }
   if (node_kind == CapturedNode::Kind::kMethod) {
     if (std::optional<Owned> done = call_without_node(target, arguments)) return std::move(*done);
   }
@@ -300,7 +314,7 @@ bool Tracer::load_tensor_attribute(PyObject* owner, PyObject* name, bool method,
   const auto is = [&](const char* text) {
     return PyUnicode_CompareWithASCIIString(name, text) == 0;
   };
-  if (is("numpy") || is("__array__") || is("__dlpack__") || is("data_ptr")) {
+  if (looks_at_memory(name)) {
     stop("break.data", "the data of a tensor is read");
     return false;
   }

@@ -191,6 +191,12 @@ bool Tracer::enter(const Frame& frame) {
   return true;
 }
 
+// What it did to the program's objects could not be put back.
+bool Tracer::refuses_native() {
+  stop("break.watched", "a debugger or tracing tool watches the code");
+  return true;
+}
+
 // What a function's frames read without an instruction that names it.
 void Tracer::prepare_function(PyFunctionObject* function) {
   auto* object = reinterpret_cast<PyObject*>(function);

@@ -55,6 +55,7 @@ class Tracer final : public Observer {
   ~Tracer() override;
 
   bool enter(const Frame& frame) override;
+  bool refuses_native() override;
   void declined_left() override { --native_depth_; }
   Flow execute(Activation& activation, const Instruction& instruction) override;
 
