@@ -24,8 +24,9 @@ def compiled(function: Any) -> Any:
 
 
 @pytest.fixture
-def group(tmp_path: pathlib.Path) -> Iterator[None]:
+def group(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """This process alone."""
+    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo")  # whatever the machine's name resolves to
     triptych.reset()
     store = f"file://{tmp_path / 'store'}"
     dist.init_process_group("gloo", init_method=store, rank=0, world_size=1)
