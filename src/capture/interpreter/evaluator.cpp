@@ -135,9 +135,10 @@ PyObject* Evaluator::evaluate_frame(PyThreadState* thread, Frame frame, bool rai
     observer->declined_left();
     return result;
   }
-  if (watched_by_tool(thread, frame.code()) || !enter_frame_level(thread)) {
+  const bool watched = watched_by_tool(thread, frame.code());
+  if (watched || !enter_frame_level(thread)) {
     ++scope_->statistics_.native;
-    const bool refused = !raised && observer != nullptr && observer->refuses_native();
+    const bool refused = watched && !raised && observer != nullptr && observer->refuses_native();
     return _PyEval_EvalFrameDefault(thread, frame.get(), raised || refused);
   }
   return interpret_frame(thread, frame, raised, entered);

@@ -164,11 +164,6 @@ bool Tracer::decline() {
 bool Tracer::enter(const Frame& frame) {
   if (native_depth_ > 0) return decline();
   if (stopping_) return true;
-  if (watched_by_tool(PyThreadState_Get(), frame.code())) {
-    stop("break.watched", "a debugger or tracing tool watches the code");
-    PyErr_Clear();
-    return true;
-  }
   if (root_ == nullptr) {
     enter_root(frame);
     return true;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,11 +14,7 @@ X = torch.arange(1.0, 3.0)
 Program = Callable[[torch.Tensor, BaseException], Any]
 
 
-@pytest.fixture(autouse=True)
-def _clean() -> Iterator[None]:
-    triptych.reset()
-    yield
-    triptych.reset()
+pytestmark = pytest.mark.usefixtures("nothing_compiled")
 
 
 class Failure(Exception):
@@ -110,7 +106,7 @@ def failing_operation(x: torch.Tensor, given: BaseException) -> Any:
 
 
 PROGRAMS = [value for value in globals().values() if getattr(value, "__module__", 0) == __name__]
-PROGRAMS = [value for value in PROGRAMS if not isinstance(value, type) and value is not _clean]
+PROGRAMS = [value for value in PROGRAMS if not isinstance(value, type)]
 
 
 def described(error: BaseException | None, depth: int = 2) -> Any:

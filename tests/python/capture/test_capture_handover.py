@@ -18,11 +18,7 @@ LOG: list[Any] = []
 Program = Callable[[torch.Tensor], Any]
 
 
-@pytest.fixture(autouse=True)
-def _clean() -> Iterator[None]:
-    triptych.reset()
-    yield
-    triptych.reset()
+pytestmark = pytest.mark.usefixtures("nothing_compiled")
 
 
 def breaks(x: torch.Tensor) -> torch.Tensor:

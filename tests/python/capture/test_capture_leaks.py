@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -21,11 +21,7 @@ TIMES = 200
 X = torch.arange(6.0).reshape(2, 3)
 
 
-@pytest.fixture(autouse=True)
-def _clean() -> Iterator[None]:
-    triptych.reset()
-    yield
-    triptych.reset()
+pytestmark = pytest.mark.usefixtures("nothing_compiled")
 
 
 def compiled(function: Callable[..., Any], **options: Any) -> Any:

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
 import torch.autograd.forward_ad as forward_ad
+from own_capture import compiled
 
 import triptych
 
 X = torch.arange(1.0, 3.0)
 
 
-@pytest.fixture(autouse=True)
-def _clean() -> Iterator[None]:
-    triptych.reset()
-    yield
-    triptych.reset()
-
-
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    return triptych.compile(function, options={"capture": "triptych"})
+pytestmark = pytest.mark.usefixtures("nothing_compiled")
 
 
 def printed(x: torch.Tensor) -> torch.Tensor:

@@ -5,24 +5,16 @@ from __future__ import annotations
 import bisect
 import collections
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
+from own_capture import compiled
 
 import triptych
 
-
-@pytest.fixture(autouse=True)
-def _clean() -> Iterator[None]:
-    triptych.reset()
-    yield
-    triptych.reset()
-
-
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    return triptych.compile(function, options={"capture": "triptych"})
+pytestmark = pytest.mark.usefixtures("nothing_compiled")
 
 
 def twice(x: torch.Tensor, y: torch.Tensor) -> Any:

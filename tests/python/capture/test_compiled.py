@@ -9,11 +9,11 @@ import pickle
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import torch
+from own_capture import compiled
 
 import triptych
 from triptych import _C, errors
@@ -21,18 +21,7 @@ from triptych import _C, errors
 OURS = {"capture": "triptych"}
 
 
-@pytest.fixture(autouse=True)
-def fresh() -> Iterator[None]:
-    triptych.reset()
-    torch.manual_seed(0)
-    with torch.no_grad():
-        yield
-    assert not torch.compiler.is_compiling(), "a capture has left its mark"
-
-
-def compiled(function: Any, **more: Any) -> Any:
-    options = {**OURS, **more.pop("options", {})}
-    return triptych.compile(function, options=options, **more)
+pytestmark = pytest.mark.usefixtures("without_gradients")
 
 
 def count(name: str) -> int:

@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import torch
 import torch._dynamo
+from own_capture import compiled
 
 import triptych
 from triptych import errors
 
-
-@pytest.fixture(autouse=True)
-def fresh() -> Iterator[None]:
-    triptych.reset()
-    torch.manual_seed(0)
-    with torch.no_grad():
-        yield
-
-
-def compiled(function: Any, **more: Any) -> Any:
-    return triptych.compile(function, options={"capture": "triptych"}, **more)
+pytestmark = pytest.mark.usefixtures("without_gradients")
 
 
 def graphs() -> int:

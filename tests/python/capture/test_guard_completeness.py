@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import torch
 
-import triptych
 from triptych import _C, backends
 from triptych.capture.regions import Settings, make_region
 
@@ -18,11 +17,7 @@ Call = tuple[Any, ...]
 Case = tuple[Callable[..., Any], Callable[[], Iterator[Call]]]
 
 
-@pytest.fixture(autouse=True)
-def _clean() -> Iterator[None]:
-    triptych.reset()
-    yield
-    triptych.reset()
+pytestmark = pytest.mark.usefixtures("nothing_compiled")
 
 
 def tensor() -> torch.Tensor:

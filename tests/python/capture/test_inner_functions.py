@@ -3,7 +3,7 @@ and defaults are, unless it matters which object they are."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,11 +15,7 @@ X = torch.arange(1.0, 4.0)
 Function = Callable[..., Any]
 
 
-@pytest.fixture(autouse=True)
-def _clean() -> Iterator[None]:
-    triptych.reset()
-    yield
-    triptych.reset()
+pytestmark = pytest.mark.usefixtures("nothing_compiled")
 
 
 def compiled(function: Function) -> Any:

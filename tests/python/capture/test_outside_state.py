@@ -8,25 +8,16 @@ import cProfile
 import functools
 import pickle
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
+from own_capture import compiled
 
 import triptych
 
-
-@pytest.fixture(autouse=True)
-def fresh() -> Iterator[None]:
-    triptych.reset()
-    torch.manual_seed(0)
-    with torch.no_grad():
-        yield
-
-
-def compiled(function: Any, **more: Any) -> Any:
-    return triptych.compile(function, options={"capture": "triptych"}, **more)
+pytestmark = pytest.mark.usefixtures("without_gradients")
 
 
 def under_profile(call: Callable[[], Any]) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 import torch.distributed as dist
+from own_capture import compiled
 from torch.utils.data import DataLoader, Dataset
 
 import triptych
@@ -17,10 +18,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::FutureWarning"),
     pytest.mark.filterwarnings("ignore::UserWarning"),
 ]
-
-
-def compiled(function: Any) -> Any:
-    return triptych.compile(function, options={"capture": "triptych"})
 
 
 @pytest.fixture
