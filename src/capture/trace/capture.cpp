@@ -8,7 +8,7 @@
 
 #include "capture/guards/state_word.h"
 #include "capture/interpreter/evaluator.h"
-#include "capture/interpreter/thread_state.h"
+#include "capture/region/handled_exception.h"
 #include "capture/trace/tensor_trace.h"
 #include "capture/trace/tracer.h"
 
@@ -58,21 +58,6 @@ class NoCollection {
 
  private:
   bool enabled_;
-};
-
-// Frames that are left without their handlers leave behind what they were handling.
-class HandledException {
- public:
-  HandledException() : thread_(PyThreadState_Get()), before_(swap_handled_exception(thread_, {})) {
-    swap_handled_exception(thread_, Owned::copy(before_.get()));
-  }
-  ~HandledException() { swap_handled_exception(thread_, std::move(before_)); }
-  HandledException(const HandledException&) = delete;
-  HandledException& operator=(const HandledException&) = delete;
-
- private:
-  PyThreadState* thread_;
-  Owned before_;
 };
 
 FrameState copy_of(const FrameState& state) {
@@ -147,7 +132,7 @@ void guard_memory(Tracer& tracer, CaptureResult& result) {
 Attempt attempt(const CaptureRequest& request, const Library& known, PyObject* default_table,
                 const StateWord& state, TracerLimits limits) {
   Attempt made;
-  const HandledException handled;
+  const HandledExceptionKept handled;  // frames are left without their handlers
   CaptureResult result{SourceArena::of_code(
       reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(request.state.function.get())))};
   Guard modes{GuardKind::kState, {}, {}};
