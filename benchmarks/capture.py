@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -14,7 +15,7 @@ from triptych import _C
 
 from . import fresh_process, models
 from .table import Table, at_least, at_most, reported
-from .timing import best_of
+from .timing import best_of, interleaved
 
 SECTION = "capture"
 THIS = "benchmarks.capture"
@@ -139,9 +140,10 @@ def call_us() -> dict[str, float]:
         ours = _per_call_us(triptych.compile(two_tensors), inputs, 20000)
         theirs = _per_call_us(torch.compile(two_tensors), inputs, 2000)
         eager = _per_call_us(two_tensors, inputs, 20000)
-        one = _per_call_us(triptych.compile(whole), inputs, 20000)
-        two = _per_call_us(triptych.compile(broken), inputs, 5000)
-    return {"us": ours, "theirs_us": theirs, "eager_us": eager, "break_us": two - one}
+        calls = {f.__name__: partial(triptych.compile(f), *inputs) for f in (whole, broken)}
+        times = interleaved(calls, rounds=15)
+    break_us = 1e6 * (min(times["broken"]) - min(times["whole"]))
+    return {"us": ours, "theirs_us": theirs, "eager_us": eager, "break_us": break_us}
 
 
 def measure(table: Table, quick: bool) -> None:

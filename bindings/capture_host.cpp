@@ -121,6 +121,19 @@ void PythonHost::runs_eagerly(const Error& error) {
   });
 }
 
+bool PythonHost::graph_raised(bool undone) {
+  nb::python_error raised;  // takes it
+  try {
+    const bool program_runs = nb::cast<bool>(host_.attr("graph_raised")(raised.value(), undone));
+    if (!program_runs) raised.restore();
+    return program_runs;
+  } catch (nb::python_error& error) {
+    error.discard_as_unraisable("triptych: report of a graph that raised");
+    raised.restore();
+    return false;
+  }
+}
+
 void PythonHost::raise(const Error& error) {
   try {
     bindings::raise(error);

@@ -19,6 +19,7 @@ class PythonHost final : public capture::RegionHost {
   void recompiles(const std::vector<capture::GuardFailure>& reasons) override;
   void breaks(const capture::Break& stop) override;
   void runs_eagerly(const Error& error) override;
+  bool graph_raised(bool undone) override;
   void raise(const Error& error) override;
   int traverse(visitproc visit, void* arg) override;
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from . import errors, inference_mode, names, reports
+from . import dump, errors, inference_mode, names, reports
 from . import options as option_table
 from .reports import Fallback
 
@@ -155,6 +155,8 @@ class GraphCompiler:
 
         try:
             return stages.compile_graph(self.gm, inputs, self.options, self.record)
+        except dump.EditedFileError:
+            raise
         except errors.UnsupportedError as error:
             if error.code in OVERLAP:
                 raise

@@ -6,11 +6,12 @@ folder, whose files of the same names are taken in their place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import reports
+from . import errors, reports
 
 if TYPE_CHECKING:
     from .options import Options
@@ -20,12 +21,20 @@ SUFFIX = {"llvm": ".ll", "cpp": ".cpp"}
 GENERATED = ("lowered", "fused", "mapped", "kernels", "program")
 
 
+class EditedFileError(errors.UserError):
+    """An edited file that cannot stand for its stage."""
+
+
 class Folder:
     """One graph's files. Computes no text when no folder was asked for."""
 
     def __init__(self, options: Options, record: GraphRecord):
         self.dump = Path(options.dump) / record.name if options.dump else None
         self.override = Path(options.override) / record.name if options.override else None
+        if options.override and not Path(options.override).is_dir():
+            raise EditedFileError(
+                f"override: there is no folder {options.override}", "dump.override"
+            )
         self.record = record  # a second variant of the graph goes on where the first one ended
 
     def file_name(self, stage: str, ahead: int = 1, suffix: str = ".txt") -> str:
@@ -47,6 +56,16 @@ class Folder:
                 found[stage] = path.read_text()
         return found
 
+    @contextlib.contextmanager
+    def naming(self, path: Path | None) -> Iterator[None]:
+        """What goes wrong in the block is said to be of the edited file."""
+        try:
+            yield
+        except errors.TriptychError as error:
+            if path is None:
+                raise
+            raise EditedFileError(f"override: {path}: {error}", "dump.override") from error
+
     def write(self, stage: str, text: Callable[[], str], suffix: str = ".txt") -> None:
         name = self.file_name(stage, suffix=suffix)
         self.record.files += 1
@@ -64,7 +83,8 @@ class Folder:
         from ._C import Graph
 
         if (path := self.edited(stage)) is not None:
-            graph = Graph.load(str(path))
+            with self.naming(path):
+                graph = Graph.load(str(path))
         name = self.file_name(stage)
         self.write(stage, lambda: str(graph))
         if self.dump is not None and all(value is not None for value in graph.constants.values()):

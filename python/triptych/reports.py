@@ -8,12 +8,18 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import os
+import sys
 import threading
 import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
 from typing import Any, TypeVar
+
+import torch
 
 
 @dataclass(frozen=True)
@@ -106,7 +112,20 @@ def warn_once(cause: str, message: str) -> None:
         if cause in _warned:
             return
         _warned.add(cause)
-    warnings.warn(f"triptych: {message}", stacklevel=3)
+    warnings.warn(f"triptych: {message}", stacklevel=_frames_of_libraries() + 1)
+
+
+_LIBRARIES = tuple(f"{Path(file).parent}{os.sep}" for file in (__file__, torch.__file__))
+
+
+def _frames_of_libraries() -> int:
+    """How many frames, from the caller on, are Triptych's or PyTorch's: whoever is warned has not
+    written them."""
+    frame: FrameType | None = sys._getframe(1)
+    count = 0
+    while frame is not None and frame.f_code.co_filename.startswith(_LIBRARIES):
+        frame, count = frame.f_back, count + 1
+    return count
 
 
 @contextlib.contextmanager

@@ -46,15 +46,17 @@ def _compile(
     record.normalized = graph
     progress.stage = "generate"
     with record.timed("generate"):
-        generated = generate(
-            graph,
-            writer=options.writer,
-            edited=out.edited_forms(options.writer),
-            fuse=options.fuse,
-            eager_rounding=options.eager_rounding,
-            reuse_memory=options.reuse_memory,
-            strict=options.strict,
-        )
+        edited = out.edited_forms(options.writer)
+        with out.naming(out.override if edited else None):
+            generated = generate(
+                graph,
+                writer=options.writer,
+                edited=edited,
+                fuse=options.fuse,
+                eager_rounding=options.eager_rounding,
+                reuse_memory=options.reuse_memory,
+                strict=options.strict,
+            )
     record.generated = generated
     dump.write_generated(out, generated)
     run = with_calling_convention(gm, generated.run, graph)

@@ -142,6 +142,7 @@ class TestHost final : public RegionHost {
   }
   void breaks(const Break& stop) override { report_("breaks", stop.code); }
   void runs_eagerly(const Error& error) override { report_("runs_eagerly", error.code); }
+  bool graph_raised(bool) override { return false; }
   void raise(const Error& error) override {
     PyErr_SetString(PyExc_NotImplementedError, error.describe().c_str());
   }

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import triptych
-from triptych import _C, progress, reproducer
+from triptych import _C, errors, progress, reproducer
 from triptych.options import resolve
 
 
@@ -131,6 +131,31 @@ def test_edited_files_are_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         (edited / "graph_000" / file).unlink()
         (edited / "graph_000").rmdir()
         torch.testing.assert_close(run(), (x * 2).exp())  # dumps the unedited texts again
+
+
+@pytest.mark.parametrize("strict", ["0", "1"])
+@pytest.mark.parametrize("file", ["02_normalized.txt", "04_fused.txt", "07_program.txt"])
+def test_edited_files_that_do_not_parse(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, strict: str
+) -> None:
+    monkeypatch.setenv("TRIPTYCH_STRICT", strict)
+    (tmp_path / "graph_000").mkdir()
+    (tmp_path / "graph_000" / file).write_text("graph { no such text")
+    for folder, message in (
+        (tmp_path, f"override: {tmp_path}/graph_000"),
+        (tmp_path / "nowhere", "there is no folder .*nowhere"),
+    ):
+        triptych.reset()
+        run = triptych.compile(lambda x: x * 2, options={"override": str(folder)})
+        with torch.no_grad(), pytest.raises(errors.UserError, match=message):
+            run(torch.ones(3))
+
+
+def test_warnings_point_at_the_caller() -> None:
+    triptych.reset()
+    with pytest.warns(UserWarning, match="runs eagerly: training") as caught:
+        triptych.compile(lambda x: x * 2)(torch.ones(3, requires_grad=True))
+    assert caught[0].filename == __file__
 
 
 def test_dumped_text_is_the_same_each_time(tmp_path: Path) -> None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import logs, reports
+from .. import errors, logs, reports
 from ..reports import Fallback
 
 
 class Host:
     """Of one region. `_C` calls its methods."""
 
-    def __init__(self, backend: Callable[..., Any], name: str):
+    def __init__(self, backend: Callable[..., Any], name: str, strict: bool = False):
         self.backend = backend
         self.name = name
+        self.strict = strict
 
     def builder(self) -> Any:
         from .graph import GraphBuilder
@@ -59,6 +60,20 @@ class Host:
             reports.warn_once(
                 f"{self.name} {code}", f"{self.name} runs eagerly from now on: {message}"
             )
+
+    def graph_raised(self, error: BaseException, undone: bool) -> bool:
+        """Whether the program's own code is to run now: it raises what it raises with the lines
+        of the program, after what it changes before, and where its handlers are."""
+        is_bug = isinstance(error, errors.InternalError)
+        if not isinstance(error, Exception) or (is_bug and self.strict):
+            return False
+        if not undone:
+            where = f"the graph of {self.name}, which has changed tensors before"
+            error.add_note(f"triptych: raised within {where}")
+            return False
+        text = f"the graph raised {type(error).__name__}: {error}"
+        self.runs_eagerly(is_bug, "graph.raised", text, getattr(error, "location", ""), "")
+        return True
 
 
 def _graph_text(gm: Any) -> str:

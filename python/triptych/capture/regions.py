@@ -68,7 +68,7 @@ def _reduced(target: Any, protocol: int) -> Any:
 def make_region(
     function: Callable[..., Any], own: Any, settings: Settings, name: str, **more: Any
 ) -> Any:
-    host = Host(settings.backend, name)
+    host = Host(settings.backend, name, settings.strict)
     region = _C.make_region(
         function,
         own,

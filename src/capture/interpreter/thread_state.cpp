@@ -44,7 +44,7 @@ bool watched_by_tool(PyThreadState* thread, PyCodeObject* code) {
     return true;
   }
   if (any_tool(thread->interp->monitors)) return true;
-  return code->_co_monitoring != nullptr && any_tool(code->_co_monitoring->active_monitors);
+  return code->_co_monitoring != nullptr && any_tool(code->_co_monitoring->local_monitors);
 #endif
 }
 

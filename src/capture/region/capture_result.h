@@ -142,6 +142,7 @@ struct CaptureResult {
   std::optional<Break> stop;             // otherwise
   bool hides_writes = false;             // it uses `.data`, writes to which are not counted
   bool needs_gradients = false;          // grad mode is on and an input requires grad
+  bool draws = false;                    // random numbers
 };
 
 // What is to be captured: a frame of a function about to run at a boundary. For a whole call the

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "capture/guards/tensor_facts.h"
+#include "capture/region/graph_run.h"
 #include "capture/region/recipe_run.h"
+#include "capture/region/region_host.h"
 
 namespace triptych::capture {
 namespace {
@@ -37,39 +38,6 @@ class Held {
   PyObject* few_[kFew];
   std::vector<PyObject*> many_;
   std::span<PyObject*> values_;
-};
-
-// A compiled graph may write a tensor once where the program wrote it several times. Autograd's
-// count of writes becomes what it is after the program. Where gradients are needed the backend runs
-// the program's own operations.
-class WriteCounts {
- public:
-  static bool any(const CaptureResult& captured) {
-    const auto is_written = [](const GraphInput& input) { return input.writes != 0; };
-    return !captured.needs_gradients &&
-           (captured.hides_writes || std::ranges::any_of(captured.inputs, is_written));
-  }
-  void begin(const CaptureResult& captured, std::span<PyObject* const> inputs) {
-    for (std::size_t k = 0; k < captured.inputs.size(); ++k) {
-      if (captured.inputs[k].writes == 0 && !captured.hides_writes) continue;
-      if (!is_tensor_type(Py_TYPE(inputs[k]))) continue;
-      const std::int64_t before = tensor_version(inputs[k]);
-      if (before >= 0) counts_.push_back({inputs[k], before, captured.inputs[k].writes});
-    }
-  }
-  // Views of one tensor have one count, to which each adds its own.
-  void settle() const {
-    for (const Count& count : counts_) set_tensor_version(count.tensor, count.before);
-    for (const Count& count : counts_)
-      set_tensor_version(count.tensor, tensor_version(count.tensor) + count.writes);
-  }
-
- private:
-  struct Count {
-    PyObject* tensor;
-    std::int64_t before, writes;
-  };
-  std::vector<Count> counts_;
 };
 
 // The items of what a compiled graph returned.
@@ -109,7 +77,7 @@ Result<std::shared_ptr<Entry>> Entry::make(CaptureResult captured, bool strict) 
   entry->captured_ = std::move(captured);
   entry->shape_ = entry->shape_of_result();
   entry->has_nodes_ = !entry->captured_.nodes.empty();
-  entry->counts_writes_ = WriteCounts::any(entry->captured_);
+  entry->changes_state_ = GraphRun::may_change_state(entry->captured_);
   return entry;
 }
 
@@ -134,16 +102,22 @@ Entry::Shape Entry::shape_of_result() const {
   return Shape::kAllOutputs;
 }
 
-RegionEnd Entry::run(const std::vector<PyObject*>& values, PyObject* function) const {
+RegionEnd Entry::run(const std::vector<PyObject*>& values, PyObject* function,
+                     RegionHost& host) const {
   const Held held(values);
   if (!graph_) return finish({}, held.values(), function);
-  WriteCounts writes;
-  if (counts_writes_) writes.begin(captured_, held.values());
+  GraphRun run;
+  if (changes_state_) run.begin(captured_, held.values());
   Owned returned = Owned::steal(
       PyObject_Vectorcall(graph_.get(), held.values().data(), captured_.inputs.size(), nullptr));
-  if (returned) writes.settle();
+  if (!returned) {
+    RegionEnd end;
+    end.program_runs = host.graph_raised(run.undo());
+    return end;
+  }
+  run.settle();
   std::span<PyObject* const> outputs;
-  if (!returned || !items_of(returned, captured_.outputs.size(), outputs)) return {};
+  if (!items_of(returned, captured_.outputs.size(), outputs)) return {};
   if (shape_ == Shape::kOneOutput) {
     return {Owned::copy(outputs[captured_.recipes[captured_.result].index]), {}};
   }

@@ -17,13 +17,16 @@
 
 namespace triptych::capture {
 
-// How a region ended: with a result, with a frame that is to go on, or with an exception that is
-// set (neither).
+// How a region ended: with a result, with a frame that is to go on, with nothing done (its graph
+// raised, and the program itself is to run), or with an exception that is set.
 struct RegionEnd {
   Owned result;
   std::optional<FrameState> frame;
-  bool failed() const { return !result && !frame; }
+  bool program_runs = false;
+  bool failed() const { return !result && !frame && !program_runs; }
 };
+
+class RegionHost;
 
 class Entry {
  public:
@@ -37,7 +40,7 @@ class Entry {
   }
   // `values` are those of the check that has just passed. `function` is the frame's, for one that
   // is to go on.
-  RegionEnd run(const std::vector<PyObject*>& values, PyObject* function) const;
+  RegionEnd run(const std::vector<PyObject*>& values, PyObject* function, RegionHost& host) const;
   // Of those values the graph's inputs.
   std::span<PyObject* const> inputs(const std::vector<PyObject*>& values) const {
     return std::span(values).first(captured_.inputs.size());
@@ -74,7 +77,7 @@ class Entry {
   std::vector<std::uint32_t> source_of_recipe_;  // the place among the values; kNone: no source
   Shape shape_ = Shape::kRecipes;
   bool has_nodes_ = false;
-  bool counts_writes_ = false;  // into inputs
+  bool changes_state_ = false;  // inputs, or generators of random numbers
 };
 
 }  // namespace triptych::capture

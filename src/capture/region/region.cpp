@@ -75,7 +75,9 @@ PyObject* Region::call_bound(PyObject* const* arguments, Py_ssize_t positional,
       return call_eagerly(arguments, positional, keyword_names);
     }
   }
-  return finish(entry->run(buffers->values, function_.get()));
+  RegionEnd end = entry->run(buffers->values, function_.get(), *host_);
+  if (end.program_runs) return call_eagerly(arguments, positional, keyword_names);
+  return finish(std::move(end));
 }
 
 double Region::time_dispatch(PyObject* const* arguments, Py_ssize_t positional, int times) {

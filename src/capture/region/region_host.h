@@ -30,6 +30,10 @@ class RegionHost {
   virtual void breaks(const Break& stop) = 0;
   virtual void runs_eagerly(const Error& error) = 0;
 
+  // A graph has raised the exception that is set. With `undone` nothing of its run remains. True:
+  // the program itself is to run now, and no exception is set; else the exception is the caller's.
+  virtual bool graph_raised(bool undone) = 0;
+
   // Sets the Python exception of an error.
   virtual void raise(const Error& error) = 0;
   virtual int traverse(visitproc visit, void* arg) = 0;

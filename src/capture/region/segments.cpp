@@ -183,12 +183,13 @@ Choice SegmentRunner::at_boundary(Activation& activation, const Instruction& ins
                                  values);
   }
   RegionEnd end;
-  if (entry != nullptr) end = entry->run(values, context.function);
+  if (entry != nullptr) end = entry->run(values, context.function, host_);
   --native_depth_;
   if (entry == nullptr && PyErr_Occurred() == nullptr) {
     if (segment->entries.is_full()) segment->native = true;
     return Choice::kDelegate;
   }
+  if (end.program_runs) return Choice::kDelegate;
   if (entry != nullptr && !entry->has_nodes() && !entry->has_break()) segment->native = true;
   return apply(activation, instruction, *segment, std::move(end));
 }

@@ -129,6 +129,14 @@ void guard_memory(Tracer& tracer, CaptureResult& result) {
   }
 }
 
+// What is known once the region has ended.
+void complete(CaptureResult& result, Tracer& tracer, const TensorTrace& tensors) {
+  guard_memory(tracer, result);
+  tracer.guard_written_apart();
+  result.guards.relations = tensors.relations();
+  result.draws = tensors.draws();
+}
+
 Attempt attempt(const CaptureRequest& request, const Library& known, PyObject* default_table,
                 const StateWord& state, TracerLimits limits) {
   Attempt made;
@@ -161,9 +169,7 @@ Attempt attempt(const CaptureRequest& request, const Library& known, PyObject* d
         returned && !tracer.stopped() && made.boundary >= 0 && tracer.finish(returned.get());
     if (tracer.reached_stop()) done = true;
     if (done) {
-      guard_memory(tracer, result);
-      tracer.guard_written_apart();
-      result.guards.relations = tensors.value()->relations();
+      complete(result, tracer, *tensors.value());
     } else if (tracer.stopped()) {
       made.error = tracer.reason();
       made.break_raises = tracer.break_raises();

@@ -192,6 +192,8 @@ std::uint64_t TensorTrace::ops() const {
   return static_cast<std::uint64_t>(counters.by_rule) + counters.by_python_meta;
 }
 
+bool TensorTrace::draws() const { return state_->trace.counters().random != 0; }
+
 std::optional<Error> TensorTrace::take_refusal() {
   return std::exchange(normalize::Unsupported::pending(), std::nullopt);
 }

@@ -42,6 +42,8 @@ class TensorTrace {
 
   // How many ops have come so far: one that nobody logged was called behind the tracer's back.
   std::uint64_t ops() const;
+  // Whether one of them draws random numbers.
+  bool draws() const;
   // While it lives, torch runs as outside of the trace.
   class Pause {
    public:

@@ -123,6 +123,7 @@ static void permute_in_place(c10::IValue& value, const std::vector<std::int64_t>
 }
 
 void Trace::dispatch(OpEntry& op, torch::jit::Stack* stack) {
+  if (op.random) ++counters_.random;
   const std::size_t count = op.arg_kinds.size();
   const Scan found = scan(op, c10::ArrayRef<c10::IValue>(*stack).slice(stack->size() - count));
   // Functionalization hands on a view of a plain tensor as it is; the program must see it wrapped.

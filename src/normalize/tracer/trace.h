@@ -24,6 +24,7 @@ struct TraceCounters {
   int by_rule = 0;
   int by_python_meta = 0;
   int python_decompositions = 0;
+  int random = 0;                              // ops that draw from a generator
   std::map<std::string, int> python_meta_ops;  // by op, for reports and for whoever writes rules
   std::map<std::string, int> python_decomposed_ops;
 };
