@@ -36,8 +36,9 @@ def test(arguments: list[str]) -> None:
         env = environment.for_torch(options.torch)
         build.install_wheel(env)
         # A wheel has none of the modules that are built for tests alone.
-        without = ["tests/capture", *TESTS_OF_BUILT_MODULES]
-        python_tests(env, [*(f"--ignore={path}" for path in without), *rest])
+        where = [] if any(a.startswith("tests/") for a in rest) else ["tests/python"]
+        without = (f"--ignore={path}" for path in TESTS_OF_BUILT_MODULES)
+        python_tests(env, [*where, *without, *rest])
         return
     env = environment.default()
     build.setup(env)

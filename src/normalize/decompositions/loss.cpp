@@ -15,6 +15,7 @@
 #include <ATen/ops/sum.h>
 #include <ATen/ops/where.h>
 
+#include "normalize/bool_minus.h"
 #include "normalize/decompositions/families.h"
 #include "normalize/decompositions/numerics.h"
 
@@ -78,7 +79,7 @@ Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target
                                         int64_t reduction) {
   TORCH_CHECK_NOT_IMPLEMENTED(self.is_floating_point(), "\"log_sigmoid_cpu\" not implemented for '",
                               self.scalar_type(), "'");
-  TORCH_CHECK(target.scalar_type() != at::kBool,
+  check_minus(target.scalar_type() != at::kBool,
               "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` "
               "or `logical_xor()` operator instead.");
   const Tensor negative = at::neg(self);

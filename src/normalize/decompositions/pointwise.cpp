@@ -6,7 +6,6 @@
 #include <ATen/ops/bitwise_left_shift.h>
 #include <ATen/ops/bitwise_not.h>
 #include <ATen/ops/bitwise_right_shift.h>
-#include <ATen/ops/clamp.h>
 #include <ATen/ops/clone.h>
 #include <ATen/ops/div.h>
 #include <ATen/ops/eq.h>
@@ -167,7 +166,13 @@ Tensor xlog1py(const Tensor& self, const Tensor& other) {
 // log(x / (1 - x)), x clamped into [eps, 1 - eps] first
 Tensor logit(const Tensor& self, std::optional<double> eps) {
   Tensor x = float_of(self);
-  if (eps) x = at::clamp(x, *eps, 1 - *eps);
+  if (eps && !(*eps < 0)) {
+    // No clamp: beyond one half the bounds have changed places, and a bound that is NaN bounds
+    // nothing.
+    const Tensor low = number_like(x, *eps);
+    const Tensor high = at::add(at::neg(low), 1);
+    x = at::where(at::lt(x, low), low, at::where(at::gt(x, high), high, x));
+  }
   return at::log(at::div(x, at::add(at::neg(x), 1)));
 }
 

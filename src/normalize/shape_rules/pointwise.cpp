@@ -2,6 +2,7 @@
 // are always TensorIterator's over the tensor arguments in order.
 #include <c10/core/WrapDimMinimal.h>
 
+#include "normalize/bool_minus.h"
 #include "normalize/shape_rules/elementwise.h"
 #include "normalize/shape_rules/families.h"
 
@@ -113,10 +114,10 @@ void pointwise_sub(RuleContext& ctx) {
   const auto is_bool = [&](std::size_t i) {
     return ctx.has_tensor(i) ? ctx.tensor(i).scalar_type() == at::kBool : ctx.arg(i).isBool();
   };
-  TORCH_CHECK(!is_bool(0) || !is_bool(1),
+  check_minus(!is_bool(0) || !is_bool(1),
               "Subtraction, the `-` operator, with two bool tensors is not supported. "
               "Use the `^` or `logical_xor()` operator instead.");
-  TORCH_CHECK(!is_bool(0) && !is_bool(1),
+  check_minus(!is_bool(0) && !is_bool(1),
               "Subtraction, the `-` operator, with a bool tensor is not supported. "
               "If you are trying to invert a mask, use the `~` or `logical_not()` operator "
               "instead.");
@@ -124,7 +125,7 @@ void pointwise_sub(RuleContext& ctx) {
 }
 
 void pointwise_neg(RuleContext& ctx) {
-  TORCH_CHECK(ctx.tensor(0).scalar_type() != at::kBool,
+  check_minus(ctx.tensor(0).scalar_type() != at::kBool,
               "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
               "invert a mask, use the `~` or `logical_not()` operator instead.");
   pointwise(ctx);
