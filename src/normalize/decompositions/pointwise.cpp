@@ -6,6 +6,7 @@
 #include <ATen/ops/bitwise_left_shift.h>
 #include <ATen/ops/bitwise_not.h>
 #include <ATen/ops/bitwise_right_shift.h>
+#include <ATen/ops/clamp.h>
 #include <ATen/ops/clone.h>
 #include <ATen/ops/div.h>
 #include <ATen/ops/eq.h>
