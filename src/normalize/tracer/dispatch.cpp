@@ -236,6 +236,7 @@ bool Trace::handle_special(OpEntry& op, const Scan& found, torch::jit::Stack* st
         (*stack)[base] = fake->constant.item();
         return true;
       }
+      runner_.raise_data_dependent("item() of a tensor (or bool, int, float of one)");
     }
     runner_.raise_data_dependent(op.name);
   }
