@@ -14,7 +14,6 @@ import torch
 
 from . import dump, errors, inference_mode, names, reports
 from . import options as option_table
-from .captured import forward_of
 from .reports import Fallback
 
 if TYPE_CHECKING:
@@ -75,13 +74,13 @@ class GraphCompiler:
         """A callable for this graph: a compiled program, a chooser of variants, or the graph."""
         if fallback := self.refusal(inputs):
             self.fall_back(fallback)
-            return forward_of(self.gm)
+            return self.gm.forward
         try:
             variant = self.variant(inputs)
         except errors.UnsupportedError:  # inputs that overlap: others may come
             return self.call
         if variant is None:
-            return forward_of(self.gm)
+            return self.gm.forward
         self.runs.append(variant.run)
         # Dynamo guards what is static; symbolic sizes and overlapping memory are checked here.
         checked = self.varies or variant.has_guards or variant.mutates
@@ -102,7 +101,7 @@ class GraphCompiler:
                 variant = self.variant(inputs)
             except errors.UnsupportedError as error:
                 return self.eager(inputs, error)
-            self.runs.append(forward_of(self.gm) if variant is None else variant.run)
+            self.runs.append(self.gm.forward if variant is None else variant.run)
         else:
             self.fall_back(
                 Fallback(
@@ -112,13 +111,13 @@ class GraphCompiler:
                     hint="raise the option max_variants, or mark fewer sizes as dynamic",
                 )
             )
-            self.runs.append(forward_of(self.gm))
+            self.runs.append(self.gm.forward)
         return self.runs[-1](*inputs)
 
     def eager(self, inputs: Sequence[Any], error: errors.TriptychError) -> Any:
         """This one call runs eagerly."""
         self.fall_back(Fallback("graph", error.code, error.args[0], first_location(self.gm)))
-        return forward_of(self.gm)(*inputs)
+        return self.gm.forward(*inputs)
 
     def refusal(self, inputs: Sequence[Any]) -> Fallback | None:
         """Why this graph is not for the compiler at all, if so."""
@@ -203,7 +202,7 @@ class Suspect:
         self.error: Exception | None = error
 
     def run(self, *inputs: Any) -> Any:
-        result = forward_of(self.compiler.gm)(*inputs)
+        result = self.compiler.gm.forward(*inputs)
         error, self.error = self.error, None
         if error is not None:
             self.compiler.report_bug(inputs, error)
