@@ -12,7 +12,7 @@ from ..reports import Fallback
 class Host:
     """Of one region. `_C` calls its methods."""
 
-    def __init__(self, backend: Callable[..., Any], name: str, strict: bool = False):
+    def __init__(self, backend: Callable[..., Any], name: str, strict: bool):
         self.backend = backend
         self.name = name
         self.strict = strict
