@@ -24,6 +24,8 @@ MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagrap
 # Reason codes of a call whose inputs a compiled variant was not made for.
 MISMATCH = ("runtime.input", "runtime.guard")
 OVERLAP = ("runtime.overlap", "normalize.overlapping_inputs")
+# Of the numbers of one call: Python's integers have no bounds, and dividing by zero has its error.
+ONE_CALL = (*OVERLAP, "runtime.symbols")
 
 
 def triptych(
@@ -90,7 +92,7 @@ class GraphCompiler:
             try:
                 return run(*inputs)
             except errors.TriptychError as error:  # raised before anything has run
-                if error.code in OVERLAP:
+                if error.code in ONE_CALL:
                     return self.eager(inputs, error)
                 if error.code not in MISMATCH:
                     raise

@@ -96,7 +96,7 @@ void Frame::bind(const std::vector<std::int64_t>& symbols) {
 
 void Frame::prepare() {
   if (!layout_.integers.evaluate(symbols_, integers_)) {
-    fail(internal_error("runtime.symbols", "a size formula divides by zero"));
+    fail(unsupported("runtime.symbols", "a size formula divides by zero or exceeds 64 bits"));
   }
   check_guards();
   grow_arena();

@@ -112,6 +112,11 @@ TEST_CASE("formulas evaluate as SymExpr does") {
   division.add(ir::parse_sym_expr("floordiv(s0, s1)").value());
   std::vector<std::int64_t> result(1);
   CHECK_FALSE(division.evaluate(std::vector<std::int64_t>{4, 0}, result));
+  for (const char* text : {"s0*s1", "s0 + s1", "s0*s0 - s1"}) {
+    plan::SymProgram program(symbols);
+    program.add(ir::parse_sym_expr(text).value());
+    CHECK_FALSE(program.evaluate(std::vector<std::int64_t>{INT64_MAX, 2}, result));
+  }
 }
 
 bool may_share(const char* text) {

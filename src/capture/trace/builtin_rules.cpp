@@ -218,19 +218,43 @@ Owned len(Tracer& tracer, Rule, Function function, Args arguments) {
   return vectorcall(function.callable, arguments);
 }
 
-Owned sum(Tracer& tracer, Rule rule, Function function, Args arguments) {
-  if (arguments.count < 1) return vectorcall(function.callable, arguments);
-  const Owned local = tracer.localized(arguments.values[0]);
-  const Owned items = local ? Owned::steal(PySequence_Tuple(local.get())) : Owned();
-  if (!items) return {};
-  Owned total =
-      arguments.total() > 1 ? Owned::copy(arguments.values[1]) : Owned::steal(PyLong_FromLong(0));
-  static_cast<void>(rule);
-  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(items.get()); ++k) {
-    total = tracer.binary(NB_ADD, total.get(), PyTuple_GET_ITEM(items.get(), k));
+// What sum() adds up in C, as accurately as its version of CPython does.
+static bool is_plain_number(PyObject* object) {
+  return PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyComplex_CheckExact(object) ||
+         PyBool_Check(object);
+}
+
+// An item is added before the next one is asked for: a generator may write to what it has yielded.
+Owned sum(Tracer& tracer, Rule, Function function, Args arguments) {
+  PyObject* const start = arguments.total() == 2 ? arguments.values[1] : nullptr;
+  const bool named = arguments.keywords() > 0;
+  if (arguments.count < 1 || arguments.total() > 2 || (start && PyUnicode_Check(start)) ||
+      (named &&
+       PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(arguments.names, 0), "start") != 0))
+    return vectorcall(function.callable, arguments);  // raises
+  PyObject* const given = arguments.values[0];
+  const Owned local = tracer.is_fake(given) ? tracer.unbind(given) : tracer.localized(given);
+  const Owned items = local ? Owned::steal(PyObject_GetIter(local.get())) : Owned();
+  const Owned numbers = items ? Owned::steal(PyList_New(0)) : Owned();
+  if (!numbers) return {};
+  const auto sum_of_numbers = [&] {
+    PyObject* values[] = {numbers.get(), start};
+    return vectorcall(function.callable, {values, start ? 2 : 1, nullptr});
+  };
+  bool only_numbers = start == nullptr || is_plain_number(start);
+  Owned total = only_numbers ? Owned() : Owned::copy(start);
+  while (const Owned item = Owned::steal(PyIter_Next(items.get()))) {
+    if (only_numbers && is_plain_number(item.get())) {
+      if (PyList_Append(numbers.get(), item.get()) < 0) return {};
+      continue;
+    }
+    if (only_numbers) total = sum_of_numbers();
+    only_numbers = false;
+    if (total) total = tracer.binary(NB_ADD, total.get(), item.get());
     if (!total) return {};
   }
-  return total;
+  if (PyErr_Occurred()) return {};
+  return only_numbers ? sum_of_numbers() : std::move(total);
 }
 
 Owned map(Tracer& tracer, Rule rule, Function function, Args arguments) {

@@ -84,10 +84,10 @@ bool SymProgram::evaluate(std::span<const std::int64_t> values,
         case Code::kSymbol:
           break;
         case Code::kAdd:
-          a += b;
+          if (__builtin_add_overflow(a, b, &a)) return false;
           break;
         case Code::kMul:
-          a *= b;
+          if (__builtin_mul_overflow(a, b, &a)) return false;
           break;
         case Code::kMin:
           a = std::min(a, b);

@@ -22,7 +22,7 @@ class SymProgram {
   bool constant() const { return constant_; }  // no expression depends on a symbol
 
   // values[i] belongs to the i-th symbol; results has size() elements. False when a divisor is
-  // zero.
+  // zero or a number does not fit 64 bits.
   bool evaluate(std::span<const std::int64_t> values, std::span<std::int64_t> results) const;
 
  private:

@@ -1,6 +1,7 @@
 #include "normalize/tracer/sym_node.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <functional>
 
@@ -285,6 +286,28 @@ std::string SymNode::str() {
   if (is_int()) return int_expr().str();
   if (is_bool()) return bool_value().value ? "True" : "False";
   return std::to_string(float_value().value);
+}
+
+// As Python prints a float: the shortest digits, an exponent from 1e16 on and below 1e-4.
+static std::string python_text(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  const double size = std::fabs(value);
+  const bool plain = size == 0 || (size >= 1e-4 && size < 1e16);
+  char buffer[64];
+  const auto form = plain ? std::chars_format::fixed : std::chars_format::scientific;
+  std::string text(buffer, std::to_chars(buffer, buffer + sizeof buffer, value, form).ptr);
+  if (plain && text.find('.') == std::string::npos) text += ".0";
+  return text;
+}
+
+// What repr() and str() say, also of a container that holds it: the number, which the text depends
+// on from then on. Nobody but a person that debugs asks after the trace.
+std::string SymNode::_graph_repr() {
+  if (shapes_->closed()) return str();
+  if (is_int()) return std::to_string(guard_int("repr()", 0));
+  if (is_bool()) return guard_bool("repr()", 0) ? "True" : "False";
+  return python_text(guard_float("repr()", 0));
 }
 
 std::optional<std::int64_t> SymNode::constant_int() {

@@ -92,6 +92,7 @@ class SymNode final : public c10::SymNodeImpl {
   bool bool_() override { return guard_bool("bool()", 0); }
   bool has_hint() override { return true; }
   std::string str() override;
+  std::string _graph_repr() override;
   std::optional<std::int64_t> constant_int() override;
   std::optional<std::int64_t> maybe_as_int() override { return constant_int(); }
   std::optional<bool> constant_bool() override;

@@ -38,6 +38,7 @@ class SymbolicShapes : public std::enable_shared_from_this<SymbolicShapes> {
                             const ir::SymExpr& b) const;
 
   void close() { closed_ = true; }  // the trace is over: no more guards
+  bool closed() const { return closed_; }
   const std::vector<ir::SymbolInfo>& symbols() const { return symbols_; }
   const std::vector<ir::SymGuard>& guards() const { return guards_; }
   const ir::SymRanges& ranges() const { return ranges_; }

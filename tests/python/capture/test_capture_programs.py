@@ -219,6 +219,24 @@ def generators(x: Tensor) -> Any:
 
 
 @program(X)
+def sums(x: Tensor) -> Any:
+    def parts() -> Iterator[Tensor]:
+        for k in range(3):
+            yield x * k if k == 1 else x
+            x.add_(1)
+
+    refused = []
+    unfit: Any
+    start: Any
+    for unfit, start in ((["a"], ""), ([x], None), (3, 0)):
+        try:
+            sum(unfit, start)
+        except TypeError as error:
+            refused.append(str(error))
+    return sum(parts()), sum([0.1] * 10), sum([1, x, 2.5], start=3), sum([], x), sum(x), refused
+
+
+@program(X)
 def exceptions(x: Tensor) -> Any:
     caught = []
     try:

@@ -121,3 +121,45 @@ def test_an_integer_that_changes(backend: str) -> None:
         assert ours == eagers
     assert triptych.counters()["captures"] <= 3
     assert not any(name.startswith("fallback") for name in triptych.counters())
+
+
+class Named:
+    def __init__(self, shape: torch.Size) -> None:
+        self.shape = shape
+
+    def __repr__(self) -> str:
+        return f"Named({self.shape})"
+
+
+def test_text_of_what_holds_sizes() -> None:
+    template = "%s %s"
+
+    def function(x: Tensor) -> Any:
+        rows = x.shape[0]
+        texts = [
+            f"{x.shape}",
+            template % (x.shape, rows),
+            str([rows * 2]),
+            f"{(rows / 3, rows > 4)}",
+        ]
+        texts += [*map(str, x.shape), repr(Named(x.shape))]
+        return texts, {f"{tuple(x.shape)}": x * 2}
+
+    compiled = triptych.compile(function, options=OURS)
+    for rows in (3, 4, 7, 4):
+        x = torch.randn(rows, 2)
+        texts, by_name = compiled(x)
+        wanted, tensors = function(x)
+        assert texts == wanted
+        assert list(by_name) == list(tensors)
+    assert not any(name.startswith("fallback") for name in triptych.counters())
+
+
+def test_integers_beyond_64_bits() -> None:
+    def function(x: Tensor, n: int) -> Any:
+        return x + 1, n * n, n + 1, [n - 2] * 2
+
+    compiled = triptych.compile(function, options=OURS)
+    for n in (5, 6, 7, 2**31, 2**32, 2**33, 2**63 - 1, 2**63, 9):
+        x = torch.randn(3)
+        check(compiled(x, n), function(x, n))
