@@ -14,6 +14,7 @@ import torch
 
 from . import dump, errors, inference_mode, names, reports
 from . import options as option_table
+from .captured import forward_of
 from .reports import Fallback
 
 if TYPE_CHECKING:
@@ -74,13 +75,13 @@ class GraphCompiler:
         """A callable for this graph: a compiled program, a chooser of variants, or the graph."""
         if fallback := self.refusal(inputs):
             self.fall_back(fallback)
-            return self.gm.forward
+            return forward_of(self.gm)
         try:
             variant = self.variant(inputs)
         except errors.UnsupportedError:  # inputs that overlap: others may come
             return self.call
         if variant is None:
-            return self.gm.forward
+            return forward_of(self.gm)
         self.runs.append(variant.run)
         # Dynamo guards what is static; symbolic sizes and overlapping memory are checked here.
         checked = self.varies or variant.has_guards or variant.mutates
@@ -101,7 +102,7 @@ class GraphCompiler:
                 variant = self.variant(inputs)
             except errors.UnsupportedError as error:
                 return self.eager(inputs, error)
-            self.runs.append(self.gm.forward if variant is None else variant.run)
+            self.runs.append(forward_of(self.gm) if variant is None else variant.run)
         else:
             self.fall_back(
                 Fallback(
@@ -111,13 +112,13 @@ class GraphCompiler:
                     hint="raise the option max_variants, or mark fewer sizes as dynamic",
                 )
             )
-            self.runs.append(self.gm.forward)
+            self.runs.append(forward_of(self.gm))
         return self.runs[-1](*inputs)
 
     def eager(self, inputs: Sequence[Any], error: errors.TriptychError) -> Any:
         """This one call runs eagerly."""
         self.fall_back(Fallback("graph", error.code, error.args[0], first_location(self.gm)))
-        return self.gm.forward(*inputs)
+        return forward_of(self.gm)(*inputs)
 
     def refusal(self, inputs: Sequence[Any]) -> Fallback | None:
         """Why this graph is not for the compiler at all, if so."""
@@ -202,7 +203,7 @@ class Suspect:
         self.error: Exception | None = error
 
     def run(self, *inputs: Any) -> Any:
-        result = self.compiler.gm.forward(*inputs)
+        result = forward_of(self.compiler.gm)(*inputs)
         error, self.error = self.error, None
         if error is not None:
             self.compiler.report_bug(inputs, error)

@@ -6,7 +6,7 @@ import functools
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -78,6 +78,16 @@ def from_fx(gm: GraphModule, example_inputs: Sequence[Any] = ()) -> _C.Graph:
         raise TypeError(f"from_fx: expected an fx.GraphModule, found {type(gm).__name__}")
     writer = _Writer(gm, example_inputs)
     return _C.Graph.parse(writer.run(), writer.constants)
+
+
+def forward_of(gm: GraphModule) -> Callable[..., Any]:
+    """What runs the graph. The first `forward` of a module that is generated when it is needed goes
+    through the module's call, which prints each exception, also one that the program catches."""
+    from torch.fx._lazy_graph_module import _LazyGraphModule
+
+    _LazyGraphModule.force_recompile(gm)
+    forward: Callable[..., Any] = gm.forward
+    return forward
 
 
 def captured_text(gm: GraphModule) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import errors, logs, reports
+from ..captured import forward_of
 from ..reports import Fallback
 
 
@@ -26,7 +27,8 @@ class Host:
         gm = builder.graph_module(inputs)
         reports.count("captures")
         logs.log("graph", lambda: _graph_text(gm))
-        return self.backend(gm, list(inputs))
+        run = self.backend(gm, list(inputs))
+        return forward_of(gm) if run == gm.forward else run
 
     @property
     def wants_guards(self) -> bool:

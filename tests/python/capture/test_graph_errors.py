@@ -164,3 +164,14 @@ def test_a_backend_raises() -> None:
     stopped = KeyboardInterrupt()
     with pytest.raises(KeyboardInterrupt):
         run(TABLE)
+
+
+@pytest.mark.parametrize("backend", ["eager", "triptych"])
+def test_nothing_is_printed(backend: str, capfd: pytest.CaptureFixture[str]) -> None:
+    table = TABLE.clone().requires_grad_()
+    with torch.enable_grad():  # where our compiler leaves a graph as it is
+        run = compiled(lambda rows, index: rows[index] + 1, backend=backend)
+        run(table, GOOD)
+        with pytest.raises(IndexError):
+            run(table, BAD)
+    assert capfd.readouterr().err == ""
