@@ -66,24 +66,25 @@ struct GraphInput {
 // recipes (cycles, self references) are filled by replayed effects.
 struct Recipe {
   enum class Kind : std::uint8_t {
-    kGraphOutput,  // index: into graph outputs
-    kSource,       // source: loaded before the graph runs; the caller's own object
-    kConstant,     // object: immutable
-    kTuple,        // items
-    kList,         // items
-    kDict,         // items: key, value, key, value, ...
-    kSet,          // items
-    kFrozenSet,    // items
-    kSlice,        // three items
-    kCell,         // one item, or none when empty
-    kMethod,       // items: function, self
-    kCall,         // items: callable, positional arguments; object: names of keywords (a tuple),
-                   // whose values end the items. For types whose constructor is pure: partial,
-                   // torch.Size, namedtuples (by tuple.__new__), range, ...
-    kNewObject,    // items: the type, then arguments of `object.__new__`-like `base.__new__`;
-                   // object: the base type whose __new__ makes it. Attributes come by effects.
-    kFunction,     // items: a cell each of the closure, then defaults (tuple or None), kwdefaults
-                   // (dict or None), then globals; object: the code
+    kGraphOutput,   // index: into graph outputs
+    kSource,        // source: loaded before the graph runs; the caller's own object
+    kInstanceDict,  // one item, whose own `__dict__` it is: made if the object has none yet
+    kConstant,      // object: immutable
+    kTuple,         // items
+    kList,          // items
+    kDict,          // items: key, value, key, value, ...
+    kSet,           // items
+    kFrozenSet,     // items
+    kSlice,         // three items
+    kCell,          // one item, or none when empty
+    kMethod,        // items: function, self
+    kCall,          // items: callable, positional arguments; object: names of keywords (a tuple),
+                    // whose values end the items. For types whose constructor is pure: partial,
+                    // torch.Size, namedtuples (by tuple.__new__), range, ...
+    kNewObject,     // items: the type, then arguments of `object.__new__`-like `base.__new__`;
+                    // object: the base type whose __new__ makes it. Attributes come by effects.
+    kFunction,      // items: a cell each of the closure, then defaults (tuple or None), kwdefaults
+                    // (dict or None), then globals; object: the code
   };
   Kind kind = Kind::kConstant;
   std::uint32_t index = 0;

@@ -91,6 +91,8 @@ Owned RecipeRun::make(const Recipe& recipe, std::size_t index) const {
       return Owned::copy(outputs_[recipe.index]);
     case Recipe::Kind::kSource:
       return Owned::copy(values_[source_of_recipe_[index]]);
+    case Recipe::Kind::kInstanceDict:
+      return Owned::steal(PyObject_GenericGetDict(at(recipe.items[0]), nullptr));
     case Recipe::Kind::kConstant:
       return Owned::copy(recipe.object.get());
     case Recipe::Kind::kTuple:

@@ -14,14 +14,17 @@ std::uint32_t RecipeBuilder::add(Recipe recipe) {
 }
 
 std::uint32_t RecipeBuilder::load(SourceId source) {
-  const auto [found, is_new] = loads_.try_emplace(source.index, 0);
-  if (is_new) {
-    Recipe recipe;
+  if (const auto found = loads_.find(source.index); found != loads_.end()) return found->second;
+  const Source& step = tracer_.result().sources[source];
+  Recipe recipe;
+  if (step.kind == SourceKind::kInstanceDict) {
+    recipe.kind = Recipe::Kind::kInstanceDict;
+    recipe.items.push_back(load(step.parent));
+  } else {
     recipe.kind = Recipe::Kind::kSource;
     recipe.source = source;
-    found->second = add(std::move(recipe));
   }
-  return found->second;
+  return loads_[source.index] = add(std::move(recipe));
 }
 
 bool RecipeBuilder::refuse(PyObject* object) {
@@ -492,27 +495,6 @@ bool RecipeBuilder::dict_effects(PyObject* dict, PyObject* before, PyObject* key
   return PyErr_Occurred() == nullptr;
 }
 
-// The instance dict of an object with a content of its own (a dict, a list) may not exist yet.
-bool RecipeBuilder::load_written(SourceId source, std::uint32_t& recipe) {
-  const Source& step = tracer_.result().sources[source];
-  PyObject* const owner =
-      step.kind == SourceKind::kInstanceDict ? tracer_.object_of(step.parent) : nullptr;
-  if (owner == nullptr || tracer_.kind(owner) == Kind::kObject) {
-    recipe = load(source);
-    return true;
-  }
-  const Owned finder = Owned::steal(
-      PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), "__getattribute__"));
-  const Owned name = Owned::steal(PyUnicode_InternFromString("__dict__"));
-  PyObject* parts[] = {tracer_.keep(Owned::copy(finder.get())), owner,
-                       tracer_.keep(Owned::copy(name.get()))};
-  Recipe made;
-  made.kind = Recipe::Kind::kCall;
-  if (!build_items(parts, 3, made.items)) return false;
-  recipe = add(std::move(made));
-  return true;
-}
-
 bool RecipeBuilder::slot_effect(const Journal::Entry& entry) {
   PyObject* const slot = entry.slot.get();
   const Owned value = slot_value(entry.container.get(), slot);
@@ -545,7 +527,7 @@ bool RecipeBuilder::effects() {
       continue;
     }
     Effect effect;
-    if (!load_written(entry.source, effect.target)) return false;
+    effect.target = load(entry.source);
     if (PyDict_Check(object)) {
       if (entry.keys) {
         if (!dict_effects(object, entry.before.get(), entry.keys.get(), entry.source,

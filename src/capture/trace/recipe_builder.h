@@ -49,7 +49,6 @@ class RecipeBuilder {
   bool refuse(PyObject* object);
   bool fill(const Fresh& fresh);
   bool set_items(PyObject* dict, std::uint32_t target, Effect::Kind kind);
-  bool load_written(SourceId source, std::uint32_t& recipe);
   bool slot_effect(const Journal::Entry& entry);
   bool dict_effects(PyObject* dict, PyObject* before, PyObject* keys, SourceId outside,
                     std::uint32_t target);

@@ -25,7 +25,8 @@ SOURCES = [
     *("property_getter", "wrapped_function", "tensor_grad"),
 ]
 RECIPES = [
-    *("output", "source", "constant", "tuple", "list", "dict", "set", "frozenset", "slice"),
+    *("output", "source", "instance_dict", "constant"),
+    *("tuple", "list", "dict", "set", "frozenset", "slice"),
     *("cell", "method", "call", "new", "function"),
 ]
 EFFECTS = [
@@ -138,6 +139,8 @@ class Captured:
 def build(kind: str, object_: Any, parts: list[Any]) -> Any:
     if kind == "constant":
         return object_
+    if kind == "instance_dict":
+        return parts[0].__dict__
     if kind in ("tuple", "list", "set", "frozenset"):
         return {"tuple": tuple, "list": list, "set": set, "frozenset": frozenset}[kind](parts)
     if kind == "dict":

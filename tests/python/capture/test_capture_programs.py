@@ -225,15 +225,20 @@ def sums(x: Tensor) -> Any:
             yield x * k if k == 1 else x
             x.add_(1)
 
+    return sum(parts()), sum([0.1] * 10), sum([1, x, 2.5], start=3), sum([], x), sum(x)
+
+
+@program(X)
+def refused_sums(x: Tensor) -> Any:
     refused = []
     unfit: Any
     start: Any
-    for unfit, start in ((["a"], ""), ([x], None), (3, 0)):
+    for unfit, start in ((["a"], ""), ([1], None), (3, 0)):
         try:
             sum(unfit, start)
         except TypeError as error:
             refused.append(str(error))
-    return sum(parts()), sum([0.1] * 10), sum([1, x, 2.5], start=3), sum([], x), sum(x), refused
+    return x + len(refused), refused
 
 
 @program(X)

@@ -112,6 +112,7 @@ def outcome(function: Any, arguments: list[Any]) -> tuple[Any, Any, list[Any]]:
 )
 @torch.no_grad()
 def test_every_change_is_seen(function: Any, arguments: Callable[[], tuple[Any, ...]]) -> None:
+    triptych.reset()
     tried = 0
     count = len(arguments())
     for place in range(count):
@@ -131,4 +132,3 @@ def test_every_change_is_seen(function: Any, arguments: Callable[[], tuple[Any, 
     # An operation that fails on sizes that vary is left to eager, whose message has the numbers.
     breaks = [name for name in triptych.counters() if name.startswith("fallback.break")]
     assert set(breaks) <= {"fallback.break.error"}
-    triptych.reset()

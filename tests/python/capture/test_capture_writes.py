@@ -273,6 +273,23 @@ def slots_deleted(x: torch.Tensor, o: Any) -> Any:
     return hasattr(o, "empty"), x * 2
 
 
+def without_dict() -> WithDict:
+    o = WithDict()
+    del o.__dict__  # the next use makes a new one
+    return o
+
+
+@writes(without_dict)
+def new_dict(x: torch.Tensor, o: Any) -> Any:
+    o.count = 7
+    return x * o.count
+
+
+@writes(without_dict)
+def new_dict_returned(x: torch.Tensor, o: Any) -> Any:
+    return x * 2, o.__dict__
+
+
 @writes(WithDict)
 def slots_and_dict(x: torch.Tensor, o: Any) -> Any:
     o.count = o.other = 7

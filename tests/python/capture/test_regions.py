@@ -16,7 +16,8 @@ import torch
 from guard_builder import _guards
 
 KINDS = (
-    "output source constant tuple list dict set frozenset slice cell method call object function"
+    "output source instance_dict constant tuple list dict set frozenset slice cell method call "
+    "object function"
 )
 RECIPES = {name: number for number, name in enumerate(KINDS.split())}
 UNBOUND = 2**32 - 1
