@@ -79,7 +79,8 @@ struct Guard {
   std::unique_ptr<TensorFacts> tensor;
   StateWord state;
   std::vector<SourceId> others;
-  std::string location;  // "file:line" of the read, when known
+  Owned file;  // where the read is, when known
+  int line = 0;
 };
 
 // A size of an input tensor, or an integer, that a region takes as a variable.

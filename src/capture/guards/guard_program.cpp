@@ -122,8 +122,11 @@ GuardFailure GuardProgram::explain(GuardContext& context) const {
   const std::uint32_t guard = steps_[step].guard;
   GuardFailure failure{failure_text(steps_[step], context)};
   if (guard < guards_.guards.size()) {
-    failure.location = guards_.guards[guard].location;
-    failure.is_memory = guards_.guards[guard].kind == GuardKind::kDisjoint;
+    const Guard& failed = guards_.guards[guard];
+    failure.is_memory = failed.kind == GuardKind::kDisjoint;
+    const char* const file = failed.file ? PyUnicode_AsUTF8(failed.file.get()) : nullptr;
+    if (file != nullptr) failure.location = std::string(file) + ":" + std::to_string(failed.line);
+    if (failed.file && file == nullptr) PyErr_Clear();
   }
   return failure;
 }

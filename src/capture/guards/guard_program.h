@@ -29,8 +29,8 @@ namespace triptych::capture {
 
 // Why a program refused a call.
 struct GuardFailure {
-  std::string text;  // "L['self'].training changed: True -> False"
-  std::string location;
+  std::string text;        // "L['self'].training changed: True -> False"
+  std::string location;    // "file:line" of the read, when known
   bool is_memory = false;  // tensors share memory that may not
 };
 

@@ -3,9 +3,11 @@
 
 #include <Python.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "capture/guards/guard.h"
@@ -15,7 +17,9 @@ namespace triptych::capture {
 
 class GuardBook {
  public:
-  explicit GuardBook(GuardSet& set) : set_(set) {}
+  // `locate` says of a guard where the read is that it stands for.
+  GuardBook(GuardSet& set, std::function<void(Guard&)> locate)
+      : set_(set), locate_(std::move(locate)) {}
 
   void is(SourceId source, PyObject* object) { add(GuardKind::kIs, source, object); }
   void type(SourceId source, PyTypeObject* type) {
@@ -36,6 +40,7 @@ class GuardBook {
   void disjoint(SourceId source, SourceId other) { relate(GuardKind::kDisjoint, source, other); }
 
  private:
+  void write(Guard guard);
   void add(GuardKind kind, SourceId source, PyObject* object, Py_ssize_t number = 0);
   void relate(GuardKind kind, SourceId source, SourceId other);
   bool is_new(GuardKind kind, SourceId source, std::uint64_t detail);
@@ -51,6 +56,7 @@ class GuardBook {
   };
 
   GuardSet& set_;
+  std::function<void(Guard&)> locate_;
   std::unordered_set<Key, Hash> written_;
 };
 

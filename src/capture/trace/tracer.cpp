@@ -28,7 +28,7 @@ Tracer::Tracer(CaptureResult& result, TensorTrace& tensors, const Library& known
       tensors_(tensors),
       known_(known),
       limits_(limits),
-      guards_(result.guards),
+      guards_(result.guards, [this](Guard& guard) { locate(guard); }),
       recorder_(result, known),
       handled_(Owned::steal(PyErr_GetHandledException())) {}
 
@@ -79,7 +79,7 @@ std::string Tracer::here() const {
 }
 
 // The innermost place in the user's code, outside of torch.
-void Tracer::locate(CapturedNode& node) {
+const Tracer::Mark* Tracer::user_mark() {
   const Mark* mark = mark_;
   for (; mark != nullptr && mark->outer != nullptr; mark = mark->outer) {
     PyCodeObject* code = mark->activation.code();
@@ -92,13 +92,26 @@ void Tracer::locate(CapturedNode& node) {
     }
     if (!found->second) break;
   }
+  return mark;
+}
+
+static int line_of(const Activation& a) { return a.info().location(a.instruction().unit).line; }
+
+void Tracer::locate(CapturedNode& node) {
+  const Mark* const mark = user_mark();
   if (mark == nullptr) return;
-  PyCodeObject* code = mark->activation.code();
-  const char* file = PyUnicode_AsUTF8(code->co_filename);
+  const char* file = PyUnicode_AsUTF8(mark->activation.code()->co_filename);
   node.file = file == nullptr ? "" : file;
-  node.line = PyCode_Addr2Line(code, mark->activation.instruction().unit * kUnitBytes);
+  node.line = line_of(mark->activation);
   if (!modules_.empty() && modules_.back())
     node.module_path = result_.sources.text(modules_.back());
+}
+
+void Tracer::locate(Guard& guard) {
+  const Mark* const mark = user_mark();
+  if (mark == nullptr) return;
+  guard.file = Owned::copy(mark->activation.code()->co_filename);
+  guard.line = line_of(mark->activation);
 }
 
 // The frame ends without running any of its handlers: its position is set to where none is.

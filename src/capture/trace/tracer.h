@@ -228,7 +228,9 @@ class Tracer final : public Observer {
   bool describe_modes();
   bool take_pending(Activation& activation, int slot);
   std::string here() const;
+  const Mark* user_mark();
   void locate(CapturedNode& node);
+  void locate(Guard& guard);
 
   Owned substitute(PyObject* tensor, SourceId source);
   bool is_made_anew(PyObject* object, SourceId source) const;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import io
 import os
 import pickle
@@ -193,7 +194,10 @@ def test_recompiles_are_told(capsys: Any, monkeypatch: Any) -> None:
     finally:
         logs.enabled.cache_clear()
     printed = capsys.readouterr().err
-    assert "L['double'] changed: False -> True" in printed
+    first_line = inspect.getsourcelines(Model.forward)[1]
+    lines = inspect.getsource(Model.forward).splitlines()
+    read = first_line + next(k for k, line in enumerate(lines) if "if double" in line)
+    assert f"L['double'] changed: False -> True (read at {__file__}:{read})" in printed
     assert count("recompiles") >= 1
 
 
