@@ -94,10 +94,10 @@ void take_apart(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::
   entry.decomposition->callBoxed(op, c10::DispatchKeySet(), stack);
 }
 
-// By the schema of an op that writes into given memory: the row of the op without `out=` or `_`.
-std::unordered_map<const void*, const ops::OpInfo*>& writing_ops() {
-  static auto* rows = new std::unordered_map<const void*, const ops::OpInfo*>();
-  return *rows;
+// By the schema of an op that writes into given memory: the op without `out=` or `_`.
+std::unordered_map<const void*, c10::OperatorHandle>& writing_ops() {
+  static auto* functional = new std::unordered_map<const void*, c10::OperatorHandle>();
+  return *functional;
 }
 
 c10::OperatorName operator_name(const std::string& dotted) {
@@ -109,15 +109,19 @@ c10::OperatorName operator_name(const std::string& dotted) {
           overload == "default" ? "" : overload};
 }
 
-bool begins_with_arguments_of(const c10::OperatorHandle& op,
-                              const c10::OperatorHandle& functional) {
+// Whether `op` takes what `functional` takes, and beyond that only tensors to write.
+bool writes_results_of(const c10::OperatorHandle& op, const c10::OperatorHandle& functional) {
   const auto& all = op.schema().arguments();
   const auto& first = functional.schema().arguments();
-  return all.size() >= first.size() &&
-         std::equal(first.begin(), first.end(), all.begin(),
+  if (all.size() < first.size()) return false;
+  const auto rest = all.begin() + static_cast<std::ptrdiff_t>(first.size());
+  return std::equal(first.begin(), first.end(), all.begin(),
                     [](const c10::Argument& a, const c10::Argument& b) {
                       return a.name() == b.name() && *a.type() == *b.type();
-                    });
+                    }) &&
+         std::all_of(rest, all.end(), [](const c10::Argument& argument) {
+           return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+         });
 }
 
 void check_write(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
@@ -129,11 +133,9 @@ void check_write(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
   if (trace == nullptr || std::none_of(args.begin(), args.end(), is_traced))
     return go_on(op, keys, stack);
   check_written_memory(entry, args);
-  const ops::OpInfo* row = writing_ops().at(&op.schema());
-  const c10::OperatorName name = operator_name(std::string(row->name));
-  const auto functional = c10::Dispatcher::singleton().findSchema(name);
-  if (functional && entry.arg_kinds.size() > op_entry(*functional).arg_kinds.size())
-    try_out_in_eager(entry, op_entry(*functional), args, *trace->shapes());
+  const OpEntry& functional = op_entry(writing_ops().at(&op.schema()));
+  if (entry.arg_kinds.size() > functional.arg_kinds.size())
+    try_out_in_eager(entry, functional, args, *trace->shapes());
   go_on(op, keys, stack);
 }
 
@@ -165,26 +167,37 @@ void register_own(const c10::OperatorName& name) {
   if (caught_names().insert(name).second) register_kernel<&unless_kept<kKernel>>(name);
 }
 
-void catch_write(const c10::OperatorHandle& functional, c10::OperatorName name,
-                 const ops::OpInfo& row) {
+void catch_write(const c10::OperatorHandle& functional, const c10::OperatorName& name) {
   const auto op = c10::Dispatcher::singleton().findSchema(name);
-  if (!op || !begins_with_arguments_of(*op, functional)) return;
-  if (writing_ops().emplace(&op->schema(), &row).second) register_kernel<&check_write>(name);
+  if (!op || !op->schema().is_mutable() || !writes_results_of(*op, functional)) return;
+  if (writing_ops().emplace(&op->schema(), functional).second) register_kernel<&check_write>(name);
 }
 
-// The out forms and the in-place form of a row, by ATen's ways to name them.
-void catch_writes(const ops::OpInfo& row) {
-  const c10::OperatorName name = operator_name(std::string(row.name));
-  const auto functional = c10::Dispatcher::singleton().findSchema(name);
-  if (!functional || functional->schema().is_mutable()) return;
-  const std::string_view out = row.out_schema.substr(0, row.out_schema.find('('));
-  if (const std::size_t dot = out.find('.'); dot != std::string_view::npos) {
-    catch_write(*functional, {std::string(out.substr(0, dot)), std::string(out.substr(dot + 1))},
-                row);
+// The in-place form of each row, and the out forms that functionalization knows. An out form has
+// the arguments of a row, or of a composite op (`softmax.int_out`), which has none.
+void catch_writes() {
+  auto& dispatcher = c10::Dispatcher::singleton();
+  std::unordered_multimap<std::string, c10::OperatorHandle> rows;
+  for (const ops::OpInfo& row : ops::all()) {
+    const c10::OperatorName name = operator_name(std::string(row.name));
+    const auto functional = dispatcher.findSchema(name);
+    if (!functional || functional->schema().is_mutable()) continue;
+    rows.emplace(name.name, *functional);
+    catch_write(*functional, {name.name + "_", name.overload_name});
   }
-  catch_write(*functional, {name.name, "out"}, row);
-  catch_write(*functional, {name.name, name.overload_name + "_out"}, row);
-  catch_write(*functional, {name.name + "_", name.overload_name}, row);
+  constexpr std::string_view kOut = "_out";
+  for (const c10::OperatorName& name :
+       dispatcher.getRegistrationsForDispatchKey(c10::DispatchKey::Functionalize)) {
+    const auto [first, last] = rows.equal_range(name.name);
+    for (auto row = first; row != last; ++row) catch_write(row->second, name);
+    std::string overload = name.overload_name;
+    if (!overload.ends_with(kOut)) continue;
+    overload.resize(overload.size() - kOut.size());
+    const auto functional = dispatcher.findSchema({name.name, overload});
+    if (functional &&
+        functional->hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd))
+      catch_write(*functional, name);
+  }
 }
 
 }  // namespace
@@ -208,8 +221,8 @@ Status register_composites() {
   for (const ops::OpInfo& row : ops::all()) {
     if (row.shape_rule == "upsample_vec")
       register_own<&resize>(operator_name(std::string(row.name)));
-    catch_writes(row);
   }
+  catch_writes();
   return Unit{};
 }
 

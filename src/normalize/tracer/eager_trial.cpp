@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "normalize/tracer/trace_key.h"
+#include "normalize/unsupported.h"
 
 namespace triptych::normalize {
 namespace {
@@ -161,21 +162,28 @@ void run_small(const OpEntry& op, c10::ArrayRef<c10::IValue> args, const Symboli
   op.handle.callBoxed(&stack);
 }
 
-// The results of the functional form in the dtypes of the tensors to write; empty where it has
-// none.
-torch::jit::Stack small_results(const OpEntry& functional, const torch::jit::Stack& args,
-                                c10::ArrayRef<c10::IValue> written) {
-  torch::jit::Stack results = args;
+// Results of the functional form, and the like in the dtypes of the tensors to write; empty where
+// it has none.
+struct SmallResults {
+  torch::jit::Stack written;
+  bool converted = false;  // a dtype to write is not the result's
+};
+
+SmallResults small_results(const OpEntry& functional, torch::jit::Stack stack,
+                           c10::ArrayRef<c10::IValue> written) {
   try {
-    functional.handle.callBoxed(&results);
+    functional.handle.callBoxed(&stack);
   } catch (const std::exception&) {
     return {};
   }
-  if (results.size() != written.size()) return {};
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    if (!results[i].isTensor() || !written[i].isTensor()) return {};
-    const at::Tensor& result = results[i].toTensor();
-    results[i] = at::empty(result.sizes(), written[i].toTensor().scalar_type());
+  if (stack.size() != written.size()) return {};
+  SmallResults results;
+  for (std::size_t i = 0; i < stack.size(); ++i) {
+    if (!stack[i].isTensor() || !written[i].isTensor()) return {};
+    const at::Tensor& result = stack[i].toTensor();
+    const at::ScalarType dtype = written[i].toTensor().scalar_type();
+    results.converted |= result.scalar_type() != dtype;
+    results.written.emplace_back(at::empty(result.sizes(), dtype));
   }
   return results;
 }
@@ -232,10 +240,14 @@ void try_out_in_eager(const OpEntry& op, const OpEntry& functional, c10::ArrayRe
   const EagerOnly only;
   const std::size_t given = functional.arg_kinds.size();
   torch::jit::Stack stack = small_arguments(functional, args.slice(0, given), shapes);
-  const torch::jit::Stack written = small_results(functional, stack, args.slice(given));
-  if (written.empty()) return;
-  stack.insert(stack.end(), written.begin(), written.end());
+  const SmallResults results = small_results(functional, stack, args.slice(given));
+  if (results.written.empty()) return;
+  stack.insert(stack.end(), results.written.begin(), results.written.end());
   op.handle.callBoxed(&stack);
+  // A pointwise op converts its result; others may compute in the dtype that they write.
+  if (results.converted && !functional.pointwise)
+    throw Unsupported(
+        unsupported("normalize.out_dtype", op.name + " writes another dtype than the result has"));
   accepted().add(key);
 }
 
