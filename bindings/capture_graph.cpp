@@ -2,6 +2,8 @@
 
 #include <nanobind/stl/string.h>
 
+#include "ir/sym_size.h"
+
 namespace nb = nanobind;
 
 namespace triptych::bindings {
@@ -21,6 +23,7 @@ class GraphEmitter {
     nb::list outputs;
     for (const NodeArgument& output : captured_.outputs) outputs.append(argument(output));
     builder_.attr("output")(outputs);
+    count_specialized();
   }
 
  private:
@@ -33,6 +36,13 @@ class GraphEmitter {
     }
     inputs_.append(builder_.attr("input")(input.name, guards_.sources().text(input.source),
                                           object(input.example), symbols));
+  }
+
+  void count_specialized() {
+    for (const ir::SymGuard& guard : guards_.guards().relations) {
+      if (guard.reason == ir::kTooLarge)
+        builder_.attr("specialized")(nb::str(guard.reason.c_str()));
+    }
   }
 
   void add_node(const capture::CapturedNode& node) {

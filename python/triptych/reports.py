@@ -74,8 +74,9 @@ def counters() -> dict[str, int]:
 
     `graphs`: graphs handed to the compiler. `variants`: compilations of these, one for each set of
     symbolic sizes. `fallback.<reason code>`: what ran one level below. `specialized.<reason code>`:
-    graphs compiled for the very sizes given, because symbolic ones did not work. A count of 0 is
-    left out.
+    graphs compiled for the very sizes given, because symbolic ones did not work
+    (`specialized.symbolic.too_large`: sizes whose expressions grew too large). A count of 0 is left
+    out.
     """
     with _lock:
         return dict(sorted(_counters.items()))

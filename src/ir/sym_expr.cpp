@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/sym_node.h"
+#include "ir/sym_size.h"
 #include "support/check.h"
 
 namespace triptych::ir {
@@ -19,6 +20,17 @@ std::size_t hash_terms(const std::vector<Monomial>& terms) {
     for (const AtomPtr& atom : term.atoms) hash = mix(hash, atom->hash);
   }
   return hash;
+}
+
+// An expression that doubles at every step is past any limit long before this.
+constexpr std::size_t kLargestSize = std::size_t{1} << 40;
+
+std::size_t size_of_terms(const std::vector<Monomial>& terms) {
+  std::size_t size = terms.size();
+  for (const Monomial& term : terms) {
+    for (const AtomPtr& atom : term.atoms) size += atom->size;
+  }
+  return std::min(size, kLargestSize);
 }
 
 int compare_ints(std::int64_t a, std::int64_t b) { return a < b ? -1 : a > b ? 1 : 0; }
@@ -157,6 +169,10 @@ const std::vector<Monomial>& SymNode::terms_of(const SymExpr& e) {
   return e.node_ ? e.node_->terms : none;
 }
 
+std::size_t SymNode::size_of(const SymExpr& e) {
+  return (e.node_ ? e.node_->size : 0) + (e.constant_ != 0);
+}
+
 SymExpr SymNode::with_constant(const SymExpr& e, std::int64_t constant) {
   SymExpr out = e;
   out.constant_ = constant;
@@ -165,8 +181,8 @@ SymExpr SymNode::with_constant(const SymExpr& e, std::int64_t constant) {
 
 SymExpr SymNode::from_canonical(std::vector<Monomial> terms, std::int64_t constant) {
   if (terms.empty()) return SymExpr(constant);
-  const std::size_t hash = hash_terms(terms);
-  SymExpr out(std::make_shared<const SymNode>(SymNode{std::move(terms), hash}));
+  const std::size_t hash = hash_terms(terms), size = size_of_terms(terms);
+  SymExpr out(std::make_shared<const SymNode>(SymNode{std::move(terms), hash, size}));
   out.constant_ = constant;
   return out;
 }
@@ -225,7 +241,8 @@ SymExpr monomial_expr(const Monomial& monomial) {
 }
 
 AtomPtr make_call(AtomKind kind, const SymExpr& a, const SymExpr& b) {
-  auto atom = std::make_shared<SymAtom>(SymAtom{kind, Symbol(), a, b, 0});
+  auto atom =
+      std::make_shared<SymAtom>(SymAtom{kind, Symbol(), a, b, 0, 1 + size_of(a) + size_of(b)});
   atom->hash = hash_atom(*atom);
   return atom;
 }
@@ -262,7 +279,7 @@ bool has_calls(const SymExpr& e) {
 }
 
 SymExpr SymExpr::symbol(Symbol name) {
-  auto atom = std::make_shared<SymAtom>(SymAtom{AtomKind::kSymbol, name, {}, {}, 0});
+  auto atom = std::make_shared<SymAtom>(SymAtom{AtomKind::kSymbol, name, {}, {}, 0, 1});
   atom->hash = hash_atom(*atom);
   return atom_expr(std::move(atom));
 }
@@ -454,6 +471,8 @@ std::size_t SymExpr::hash() const {
   const auto constant = static_cast<std::size_t>(constant_);
   return node_ ? mix(node_->hash, constant) : constant;
 }
+
+std::size_t size_of(const SymExpr& e) { return SymNode::size_of(e); }
 
 SymExpr product(std::span<const SymExpr> factors) {
   SymExpr out(1);

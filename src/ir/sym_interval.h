@@ -12,7 +12,4 @@ SymRange interval_mod(SymRange a, SymRange b);
 SymRange interval_min(SymRange a, SymRange b);
 SymRange interval_max(SymRange a, SymRange b);
 
-// Is e >= 0 for all values in the ranges? Also uses loop extents. false: not proven.
-bool proven_nonnegative(const SymExpr& e, const SymRanges& ranges);
-
 }  // namespace triptych::ir

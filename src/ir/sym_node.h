@@ -21,6 +21,7 @@ struct SymAtom {
   Symbol symbol;  // kSymbol
   SymExpr a, b;   // the others
   std::size_t hash = 0;
+  std::size_t size = 1;  // as size_of
 };
 using AtomPtr = std::shared_ptr<const SymAtom>;
 
@@ -32,9 +33,11 @@ struct Monomial {
 struct SymNode {
   std::vector<Monomial> terms;
   std::size_t hash = 0;
+  std::size_t size = 0;
 
   static std::int64_t constant_of(const SymExpr& e) { return e.constant_; }
   static const std::vector<Monomial>& terms_of(const SymExpr& e);
+  static std::size_t size_of(const SymExpr& e);
   static bool has_terms(const SymExpr& e) { return e.node_ != nullptr; }
   static SymExpr with_constant(const SymExpr& e, std::int64_t constant);
   // `terms` in any order, possibly with equal or zero ones.

@@ -10,24 +10,25 @@
 #include "ir/sym_expr.h"
 #include "ir/sym_interval.h"
 #include "ir/sym_node.h"
+#include "ir/sym_proof.h"
+#include "support/check.h"
 
 namespace triptych::ir {
 namespace {
 
 constexpr int kMaxRounds = 8;
 
-bool proven_in(const SymExpr& e, const SymExpr& end, const SymRanges& ranges) {  // 0 <= e < end
-  return proven_nonnegative(e, ranges) && proven_nonnegative(end - e - 1, ranges);
+bool proven_in(const SymExpr& e, const SymExpr& end, SymProof& proof) {  // 0 <= e < end
+  return proof.nonnegative(e) && proof.nonnegative(end - e - 1);
 }
 
 // a == q*b + r with 0 <= r < b.
-std::optional<Division> divide_by_ranges(const SymExpr& a, const SymExpr& b,
-                                         const SymRanges& ranges) {
+std::optional<Division> divide_by_ranges(const SymExpr& a, const SymExpr& b, SymProof& proof) {
   Division division = divide(a, b);
-  if (proven_in(division.remainder, b, ranges)) return division;
+  if (proven_in(division.remainder, b, proof)) return division;
   const auto divisor = b.as_constant();
   if (!divisor) return std::nullopt;
-  const SymRange range = division.remainder.range(ranges);
+  const SymRange range = proof.range(division.remainder);
   if (range.low == SymRange::kNegativeInfinity || range.high == SymRange::kPositiveInfinity) {
     return std::nullopt;
   }
@@ -42,20 +43,20 @@ struct Split {
 };
 
 std::optional<Split> split_by(const Monomial& g, const SymExpr& a, const Monomial& b,
-                              const SymRanges& ranges) {
+                              SymProof& proof) {
   Monomial divisor;
   if (!divide_monomial(b, g, divisor)) return std::nullopt;
   Split split{monomial_expr(g), {}, {}, monomial_expr(divisor)};
   const Division division = divide(a, split.factor);
   split.multiple = division.quotient;
   split.rest = division.remainder;
-  if (split.multiple == SymExpr() || !proven_in(split.rest, split.factor, ranges))
+  if (split.multiple == SymExpr() || !proven_in(split.rest, split.factor, proof))
     return std::nullopt;
-  if (!proven_nonnegative(split.divisor - 1, ranges)) return std::nullopt;
+  if (!proof.nonnegative(split.divisor - 1)) return std::nullopt;
   return split;
 }
 
-std::optional<Split> find_split(const SymExpr& a, const SymExpr& b, const SymRanges& ranges) {
+std::optional<Split> find_split(const SymExpr& a, const SymExpr& b, SymProof& proof) {
   Monomial divisor;
   if (const auto constant = b.as_constant()) {
     divisor.coefficient = *constant;
@@ -67,61 +68,68 @@ std::optional<Split> find_split(const SymExpr& a, const SymExpr& b, const SymRan
   for (const Monomial& term : SymNode::terms_of(a)) {
     const Monomial common = monomial_gcd(term, divisor);
     if (common.coefficient == 1 && common.atoms.empty()) continue;
-    if (auto split = split_by(common, a, divisor, ranges)) return split;
+    if (auto split = split_by(common, a, divisor, proof)) return split;
   }
   return std::nullopt;
 }
 
-SymExpr simplify_floordiv(const SymExpr& a, const SymExpr& b, const SymRanges& ranges) {
-  if (const auto division = divide_by_ranges(a, b, ranges)) return division->quotient;
-  if (const auto split = find_split(a, b, ranges)) {
-    return simplify_floordiv(split->multiple, split->divisor, ranges);
+SymExpr simplify_floordiv(const SymExpr& a, const SymExpr& b, SymProof& proof) {
+  if (const auto division = divide_by_ranges(a, b, proof)) return division->quotient;
+  if (const auto split = find_split(a, b, proof)) {
+    return simplify_floordiv(split->multiple, split->divisor, proof);
   }
   const SymAtom* inner = single_atom(SymNode::with_constant(a, 0));
   if (inner != nullptr && inner->kind == AtomKind::kFloorDiv && !b.is_constant() &&
-      proven_nonnegative(b - 1, ranges)) {
+      proof.nonnegative(b - 1)) {
     return floordiv(inner->a + inner->b * SymNode::constant_of(a), inner->b * b);
   }
   return floordiv(a, b);
 }
 
-SymExpr simplify_mod(const SymExpr& a, const SymExpr& b, const SymRanges& ranges) {
-  if (auto division = divide_by_ranges(a, b, ranges)) return division->remainder;
-  if (const auto split = find_split(a, b, ranges)) {
-    return simplify_mod(split->multiple, split->divisor, ranges) * split->factor + split->rest;
+SymExpr simplify_mod(const SymExpr& a, const SymExpr& b, SymProof& proof) {
+  if (auto division = divide_by_ranges(a, b, proof)) return division->remainder;
+  if (const auto split = find_split(a, b, proof)) {
+    return simplify_mod(split->multiple, split->divisor, proof) * split->factor + split->rest;
   }
   return mod(a, b);
 }
 
-SymExpr simplify_extremum(AtomKind kind, const SymExpr& a, const SymExpr& b,
-                          const SymRanges& ranges) {
-  if (const auto le = known_le(a, b, ranges)) return (kind == AtomKind::kMin) == *le ? a : b;
-  if (const auto ge = known_le(b, a, ranges)) return (kind == AtomKind::kMin) == *ge ? b : a;
+SymExpr simplify_extremum(AtomKind kind, const SymExpr& a, const SymExpr& b, SymProof& proof) {
+  if (const auto le = proof.le(a, b)) return (kind == AtomKind::kMin) == *le ? a : b;
+  if (const auto ge = proof.le(b, a)) return (kind == AtomKind::kMin) == *ge ? b : a;
   return apply_call(kind, a, b);
 }
 
-SymExpr simplify_atom(const AtomPtr& atom, const SymRanges& ranges) {
-  if (atom->kind == AtomKind::kSymbol) return atom_expr(atom);
-  const SymExpr a = simplify(atom->a, ranges), b = simplify(atom->b, ranges);
+SymExpr simplify_call(const AtomPtr& atom, SymProof& proof) {
+  const SymExpr a = simplify(atom->a, proof), b = simplify(atom->b, proof);
   switch (atom->kind) {
     case AtomKind::kFloorDiv:
-      return b == SymExpr() ? atom_expr(atom) : simplify_floordiv(a, b, ranges);
+      return b == SymExpr() ? atom_expr(atom) : simplify_floordiv(a, b, proof);
     case AtomKind::kMod:
-      return b == SymExpr() ? atom_expr(atom) : simplify_mod(a, b, ranges);
+      return b == SymExpr() ? atom_expr(atom) : simplify_mod(a, b, proof);
     case AtomKind::kMin:
     case AtomKind::kMax:
-      return simplify_extremum(atom->kind, a, b, ranges);
+      return simplify_extremum(atom->kind, a, b, proof);
     case AtomKind::kSymbol:
       break;
   }
-  return atom_expr(atom);
+  TRIPTYCH_UNREACHABLE("a symbol is no call");
 }
 
-SymExpr simplify_calls(const SymExpr& e, const SymRanges& ranges) {
+// An atom stands in many terms, and comes again in every round.
+SymExpr simplify_atom(const AtomPtr& atom, SymProof& proof) {
+  if (atom->kind == AtomKind::kSymbol) return atom_expr(atom);
+  const auto found = proof.simplified().find(atom);
+  if (found != proof.simplified().end()) return found->second;
+  SymExpr simple = proof.spend(atom->size) ? simplify_call(atom, proof) : atom_expr(atom);
+  return proof.simplified().emplace(atom, std::move(simple)).first->second;
+}
+
+SymExpr simplify_calls(const SymExpr& e, SymProof& proof) {
   SymExpr sum(SymNode::constant_of(e));
   for (const Monomial& term : SymNode::terms_of(e)) {
     SymExpr replaced(term.coefficient);
-    for (const AtomPtr& atom : term.atoms) replaced *= simplify_atom(atom, ranges);
+    for (const AtomPtr& atom : term.atoms) replaced *= simplify_atom(atom, proof);
     sum += replaced;
   }
   return sum;
@@ -154,12 +162,14 @@ std::optional<SymExpr> exchange(const SymExpr& e, const Monomial& term, std::siz
   return without + by_divisor.quotient * (atom.a - mod(atom.a, atom.b));
 }
 
-SymExpr recombine(const SymExpr& e) {
+SymExpr recombine(const SymExpr& e, SymProof& proof) {
   const int before = complexity(e);
   for (const Monomial& term : SymNode::terms_of(e)) {
     for (std::size_t i = 0; i < term.atoms.size(); ++i) {
+      if (term.atoms[i]->kind == AtomKind::kSymbol) continue;
+      if (!proof.spend_on(e)) return e;
       const auto exchanged = exchange(e, term, i);
-      if (exchanged && complexity(*exchanged) < before) return recombine(*exchanged);
+      if (exchanged && complexity(*exchanged) < before) return recombine(*exchanged, proof);
     }
   }
   return e;
@@ -167,14 +177,20 @@ SymExpr recombine(const SymExpr& e) {
 
 }  // namespace
 
-SymExpr simplify(const SymExpr& e, const SymRanges& ranges) {
+SymExpr simplify(const SymExpr& e, SymProof& proof) {
   SymExpr current = e;
   for (int round = 0; round < kMaxRounds && has_calls(current); ++round) {
-    SymExpr next = recombine(simplify_calls(current, ranges));
+    SymExpr next = recombine(simplify_calls(current, proof), proof);
     if (next == current) break;
     current = std::move(next);
   }
   return current;
+}
+
+SymExpr simplify(const SymExpr& e, const SymRanges& ranges) {
+  if (!has_calls(e)) return e;
+  SymProof proof(ranges);
+  return simplify(e, proof);
 }
 
 }  // namespace triptych::ir

@@ -9,6 +9,7 @@ import torch
 import torch.fx._lazy_graph_module as lazy
 from torch.fx import GraphModule, Node
 
+from .. import reports
 from ..captured import FACTS, HINTS, PARAMETER, ObjectFacts, SizeFacts, TensorFacts
 
 SYMBOLS = "triptych_symbols"  # of an input: [(dimension, name)], dimension 0 for an integer
@@ -52,6 +53,10 @@ class GraphBuilder:
         if module_path:
             node.meta["nn_module_stack"] = {module_path: (module_path, torch.nn.Module)}
         return node
+
+    def specialized(self, code: str) -> None:
+        """A size was to be symbolic, and the graph is right for its value only."""
+        reports.count(f"specialized.{code}")
 
     def output(self, values: list[Any]) -> None:
         self.graph.output(tuple(values))

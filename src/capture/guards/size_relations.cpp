@@ -8,7 +8,7 @@
 namespace triptych::capture {
 namespace {
 
-constexpr std::size_t kDeepest = 32;  // of a program's stack
+constexpr std::size_t kShallow = 32;  // stacks that need no memory of their own
 
 }  // namespace
 
@@ -18,6 +18,7 @@ SizeRelations::SizeRelations(const std::vector<ir::SymGuard>& relations,
     Relation relation{guard.kind, {}, {}};
     relation.known =
         compile(guard.left, names, relation.left) && compile(guard.right, names, relation.right);
+    deepest_ = std::max({deepest_, depth_of(relation.left), depth_of(relation.right)});
     relations_.push_back(std::move(relation));
     texts_.push_back(ir::relation_text(guard));
   }
@@ -57,6 +58,16 @@ bool SizeRelations::compile(const ir::SymExpr& expr, const std::vector<std::stri
   return true;
 }
 
+std::size_t SizeRelations::depth_of(const std::vector<Code>& codes) {
+  std::size_t depth = 0, deepest = 0;
+  for (const Code& code : codes) {
+    const bool pushes = code.op == Op::kConstant || code.op == Op::kSymbol;
+    depth = pushes ? depth + 1 : depth - 1;
+    deepest = std::max(deepest, depth);
+  }
+  return deepest;
+}
+
 bool SizeRelations::apply(Op op, std::int64_t a, std::int64_t b, std::int64_t& value) {
   switch (op) {
     case Op::kAdd:
@@ -85,12 +96,10 @@ bool SizeRelations::apply(Op op, std::int64_t a, std::int64_t b, std::int64_t& v
 }
 
 bool SizeRelations::evaluate(const std::vector<Code>& codes, const std::int64_t* symbols,
-                             std::int64_t& value) {
-  std::int64_t stack[kDeepest];
+                             std::int64_t* stack, std::int64_t& value) {
   std::size_t depth = 0;
   for (const Code& code : codes) {
     if (code.op == Op::kConstant || code.op == Op::kSymbol) {
-      if (depth == kDeepest) return false;
       stack[depth++] = code.op == Op::kConstant ? code.value : symbols[code.value];
       continue;
     }
@@ -103,11 +112,14 @@ bool SizeRelations::evaluate(const std::vector<Code>& codes, const std::int64_t*
 }
 
 int SizeRelations::first_broken(const std::int64_t* symbols) const {
+  std::int64_t shallow[kShallow];
+  std::vector<std::int64_t> deep(deepest_ > kShallow ? deepest_ : 0);
+  std::int64_t* const stack = deep.empty() ? shallow : deep.data();
   for (std::size_t k = 0; k < relations_.size(); ++k) {
     const Relation& relation = relations_[k];
     std::int64_t left = 0, right = 0;
-    const bool good = relation.known && evaluate(relation.left, symbols, left) &&
-                      evaluate(relation.right, symbols, right) &&
+    const bool good = relation.known && evaluate(relation.left, symbols, stack, left) &&
+                      evaluate(relation.right, symbols, stack, right) &&
                       ir::holds(relation.kind, left, right);
     if (!good) return static_cast<int>(k);
   }

@@ -34,13 +34,15 @@ class SizeRelations {
   };
 
   static bool evaluate(const std::vector<Code>& codes, const std::int64_t* symbols,
-                       std::int64_t& value);
+                       std::int64_t* stack, std::int64_t& value);
+  static std::size_t depth_of(const std::vector<Code>& codes);
   static bool apply(Op op, std::int64_t a, std::int64_t b, std::int64_t& value);
   static bool compile(const ir::SymExpr& expr, const std::vector<std::string>& names,
                       std::vector<Code>& codes);
 
   std::vector<Relation> relations_;
   std::vector<std::string> texts_;
+  std::size_t deepest_ = 0;  // stack of any of the programs
 };
 
 }  // namespace triptych::capture

@@ -81,21 +81,23 @@ c10::SymNode SymNode::make(Value value) const {
   return c10::make_intrusive<SymNode>(shapes_, std::move(value));
 }
 
+c10::SymNode SymNode::make_int(SymExpr e) const { return make(shapes_->bounded(std::move(e))); }
+
 c10::SymNode SymNode::add(const c10::SymNode& other) {
   const SymNode& b = ours(other);
-  if (is_int() && other->is_int()) return make(int_expr() + b.int_expr());
+  if (is_int() && other->is_int()) return make_int(int_expr() + b.int_expr());
   return make(combine(*this, b, std::plus<double>()));
 }
 
 c10::SymNode SymNode::sub(const c10::SymNode& other) {
   const SymNode& b = ours(other);
-  if (is_int() && other->is_int()) return make(int_expr() - b.int_expr());
+  if (is_int() && other->is_int()) return make_int(int_expr() - b.int_expr());
   return make(combine(*this, b, std::minus<double>()));
 }
 
 c10::SymNode SymNode::mul(const c10::SymNode& other) {
   const SymNode& b = ours(other);
-  if (is_int() && other->is_int()) return make(int_expr() * b.int_expr());
+  if (is_int() && other->is_int()) return make(shapes_->bounded_product(int_expr(), b.int_expr()));
   return make(combine(*this, b, std::multiplies<double>()));
 }
 
@@ -109,7 +111,8 @@ c10::SymNode SymNode::pow(const c10::SymNode& other) {
     const std::int64_t exponent = b.int_expr().constant();
     if (exponent >= 0 && exponent <= 8) {
       SymExpr power = 1;
-      for (std::int64_t i = 0; i < exponent; ++i) power *= int_expr();
+      for (std::int64_t i = 0; i < exponent; ++i)
+        power = shapes_->bounded_product(power, int_expr());
       return make(std::move(power));
     }
   }
@@ -123,7 +126,7 @@ c10::SymNode SymNode::floordiv(const c10::SymNode& other) {
     std::vector<SymGuard> facts;
     shapes_->decide(Kind::kNe, b.int_expr(), 0, facts);
     shapes_->guard(facts, "divisor");
-    return make(ir::simplify(ir::floordiv(int_expr(), b.int_expr()), shapes_->ranges()));
+    return make_int(ir::simplify(ir::floordiv(int_expr(), b.int_expr()), shapes_->ranges()));
   }
   return make(combine(*this, b, [](double x, double y) { return std::floor(x / y); }));
 }
@@ -135,7 +138,7 @@ c10::SymNode SymNode::mod(const c10::SymNode& other) {
     std::vector<SymGuard> facts;
     shapes_->decide(Kind::kNe, b.int_expr(), 0, facts);
     shapes_->guard(facts, "divisor");
-    return make(ir::simplify(ir::mod(int_expr(), b.int_expr()), shapes_->ranges()));
+    return make_int(ir::simplify(ir::mod(int_expr(), b.int_expr()), shapes_->ranges()));
   }
   return make(combine(*this, b, [](double x, double y) { return x - std::floor(x / y) * y; }));
 }
@@ -213,14 +216,14 @@ c10::SymNode SymNode::sym_min(const c10::SymNode& other) {
   const SymNode& b = ours(other);
   if (!is_int() || !other->is_int())
     return make(combine(*this, b, [](double x, double y) { return std::min(x, y); }));
-  return make(ir::simplify(ir::min(int_expr(), b.int_expr()), shapes_->ranges()));
+  return make_int(ir::simplify(ir::min(int_expr(), b.int_expr()), shapes_->ranges()));
 }
 
 c10::SymNode SymNode::sym_max(const c10::SymNode& other) {
   const SymNode& b = ours(other);
   if (!is_int() || !other->is_int())
     return make(combine(*this, b, [](double x, double y) { return std::max(x, y); }));
-  return make(ir::simplify(ir::max(int_expr(), b.int_expr()), shapes_->ranges()));
+  return make_int(ir::simplify(ir::max(int_expr(), b.int_expr()), shapes_->ranges()));
 }
 
 // A false conjunction (a true disjunction) is implied by one of its parts alone.

@@ -101,6 +101,7 @@ class SymNode final : public c10::SymNodeImpl {
 
  private:
   c10::SymNode make(Value value) const;
+  c10::SymNode make_int(ir::SymExpr e) const;  // may have become too large
   c10::SymNode compare(ir::SymGuard::Kind kind, const c10::SymNode& other, bool swapped) const;
   c10::SymNode ordered_contiguous(Nodes sizes, Nodes strides, const std::vector<int>& order) const;
   c10::SymNode channels_last_strides(Nodes sizes, Nodes strides,

@@ -2,6 +2,7 @@
 
 #include <c10/util/Exception.h>
 
+#include "ir/sym_size.h"
 #include "normalize/tracer/sym_node.h"
 
 namespace triptych::normalize {
@@ -51,6 +52,19 @@ std::int64_t SymbolicShapes::specialize(const SymExpr& e, std::string_view reaso
   ++specialized_;
   guard({{SymGuard::Kind::kEq, e, SymExpr(value), std::string(reason)}}, reason);
   return value;
+}
+
+SymExpr SymbolicShapes::bounded(SymExpr e) {
+  if (closed_ || ir::size_of(e) <= ir::kMaxTracedSize) return e;
+  return specialize(e, ir::kTooLarge);
+}
+
+// The product has up to the product of their numbers of terms: it is not even made when that is
+// out of all proportion.
+SymExpr SymbolicShapes::bounded_product(const SymExpr& a, const SymExpr& b) {
+  constexpr std::size_t kMaxWork = 64 * ir::kMaxTracedSize;
+  if (closed_ || ir::size_of(a) * ir::size_of(b) <= kMaxWork) return bounded(a * b);
+  return SymExpr(specialize(a, ir::kTooLarge)) * specialize(b, ir::kTooLarge);
 }
 
 void SymbolicShapes::guard(const std::vector<SymGuard>& facts, std::string_view reason) {

@@ -27,6 +27,9 @@ class SymbolicShapes : public std::enable_shared_from_this<SymbolicShapes> {
   std::int64_t hint(const ir::SymExpr& e) const;
   // The value at the hints, with a guard that it stays so.
   std::int64_t specialize(const ir::SymExpr& e, std::string_view reason);
+  // e, or its value where e has grown so large that all work on it would take long.
+  ir::SymExpr bounded(ir::SymExpr e);
+  ir::SymExpr bounded_product(const ir::SymExpr& a, const ir::SymExpr& b);
   // Adds guards that are not provable from the ranges. Throws when the trace has ended.
   void guard(const std::vector<ir::SymGuard>& facts, std::string_view reason);
 

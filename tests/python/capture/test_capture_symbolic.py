@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 import models
@@ -163,3 +164,51 @@ def test_integers_beyond_64_bits() -> None:
     for n in (5, 6, 7, 2**31, 2**32, 2**33, 2**63 - 1, 2**63, 9):
         x = torch.randn(3)
         check(compiled(x, n), function(x, n))
+
+
+def windows(x: Tensor) -> Any:
+    """Filled up to windows of 7, and merged two by two, again and again."""
+    for _ in range(7):
+        rows, columns = x.shape
+        x = F.pad(x, (0, (7 - columns % 7) % 7, 0, (7 - rows % 7) % 7))
+        x = x[:rows, :columns].contiguous()
+        x = F.pad(x, (0, columns % 2, 0, rows % 2))
+        x = x[0::2, 0::2] + x[1::2, 1::2]
+    return x
+
+
+def pooled(x: Tensor) -> Any:
+    for _ in range(5):
+        x = F.max_pool2d(x[None], 3, 2, ceil_mode=True)[0]
+    return x
+
+
+@pytest.mark.parametrize("function", [windows, pooled])
+def test_sizes_that_grow_at_each_step(function: Any) -> None:
+    """A size whose expression grew too large is that number: the other calls compile again."""
+    compiled = triptych.compile(function, options=OURS, dynamic=True)
+    for shape in ((130, 200), (260, 200), (130, 200), (143, 259)):
+        x = torch.randn(shape)
+        torch.testing.assert_close(compiled(x), function(x))
+    counters = triptych.counters()
+    too_large = counters.get("specialized.symbolic.too_large", 0)
+    assert (too_large > 0) == (function is windows)
+    assert counters["captures"] <= (3 if function is windows else 2)
+    assert not any(name.startswith("fallback") for name in counters)
+
+
+def convolved(x: Tensor, weight: Tensor, pad: int) -> Any:
+    for k in range(4):
+        x = F.conv2d(x, weight, None, 2 if k == 0 else 1, pad)
+        x = F.batch_norm(x, torch.zeros(x.shape[1]), torch.ones(x.shape[1]))
+    return x
+
+
+def test_convolutions_with_every_size_symbolic() -> None:
+    compiled = triptych.compile(convolved, options=OURS)
+    for kernel, channels in ((3, 16), (5, 24), (7, 12), (9, 20)):
+        x = torch.randn(2, channels, 640 // channels, 40)
+        weight = torch.randn(channels, channels, kernel, kernel) / (channels * kernel)
+        wanted = convolved(x, weight, kernel // 2)
+        torch.testing.assert_close(compiled(x, weight, kernel // 2), wanted)
+    assert triptych.counters()["captures"] <= 3
