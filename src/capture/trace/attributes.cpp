@@ -272,6 +272,8 @@ bool Tracer::load_function_attribute(PyObject* owner, PyObject* name, Owned& val
     value = read(function->func_code, sources.step(SourceKind::kFunctionCode, source));
   } else if (equals(name, "__dict__")) {
     value = instance_dict(owner);
+  } else if (equals(name, "__class__")) {
+    value = Owned::copy(reinterpret_cast<PyObject*>(Py_TYPE(owner)));
   } else if (equals(name, "__name__") || equals(name, "__qualname__") ||
              equals(name, "__module__") || equals(name, "__doc__")) {
     pin(owner);

@@ -196,6 +196,14 @@ def returns_function(x: Tensor) -> Any:
 
 
 @program(X)
+def what_a_function_is(x: Tensor) -> Any:
+    """As libraries name what was called."""
+    kind = read_globals.__class__
+    named = read_globals.__name__ if isinstance(read_globals, kind) else kind.__name__
+    return x * 2, kind, f"{read_globals.__module__}.{named}", kind.__name__
+
+
+@program(X)
 def comprehensions(x: Tensor) -> Any:
     rows = [row * 2 for row in x]
     table = {k * 2: v for k, v in zip("ab", rows, strict=True)}
