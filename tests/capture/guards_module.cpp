@@ -57,6 +57,7 @@ const std::map<std::string, GuardKind> kGuards = {
     {"same", GuardKind::kSame},
     {"distinct", GuardKind::kDistinct},
     {"disjoint", GuardKind::kDisjoint},
+    {"abc_token", GuardKind::kAbcToken},
 };
 
 class Program {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "capture/guards/abc_token.h"
 #include "capture/guards/plain_value.h"
 #include "capture/guards/tensor_facts.h"
 
@@ -55,14 +56,6 @@ bool equals_float(const GuardStep& step, GuardContext& context) {
 bool equals_plain(const GuardStep& step, GuardContext& context) {
   PyObject* const value = value_of(step, context);
   return value != nullptr && plain_equal(value, step.a.object);
-}
-
-Py_ssize_t length_of(PyObject* object) {
-  if (PyTuple_Check(object)) return PyTuple_GET_SIZE(object);
-  if (PyList_Check(object)) return PyList_GET_SIZE(object);
-  if (PyDict_Check(object)) return PyDict_GET_SIZE(object);
-  if (PyAnySet_Check(object)) return PySet_GET_SIZE(object);
-  return -1;
 }
 
 bool has_length(const GuardStep& step, GuardContext& context) {
@@ -180,6 +173,8 @@ bool are_disjoint(const GuardStep& step, GuardContext& context) {
          });
 }
 
+bool has_abc_token(const GuardStep& step, GuardContext&) { return abc_token() == step.a.number; }
+
 bool store_symbol(const GuardStep& step, GuardContext& context, std::int64_t value) {
   const auto* symbol = static_cast<const InputSymbol*>(step.b.data);
   if (value < symbol->low || value > symbol->high) return false;
@@ -249,6 +244,14 @@ void expect_keys(Guard& guard, GuardStep& step, StepData& data) {
 
 }  // namespace
 
+Py_ssize_t length_of(PyObject* container) {
+  if (PyTuple_Check(container)) return PyTuple_GET_SIZE(container);
+  if (PyList_Check(container)) return PyList_GET_SIZE(container);
+  if (PyDict_Check(container)) return PyDict_GET_SIZE(container);
+  if (PyAnySet_Check(container)) return PySet_GET_SIZE(container);
+  return -1;
+}
+
 Expected::Expected(PyObject* object) {
   if (PyType_SUPPORTS_WEAKREFS(Py_TYPE(object))) {
     holder_ = Owned::steal(PyWeakref_NewRef(object, nullptr));
@@ -313,6 +316,10 @@ GuardStep make_check(Guard& guard, RegisterList others, StepData& data) {
       break;
     case GuardKind::kDisjoint:
       over_others(are_disjoint);
+      break;
+    case GuardKind::kAbcToken:
+      step.run = has_abc_token;
+      step.a.number = guard.number;
       break;
   }
   return step;

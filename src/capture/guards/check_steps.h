@@ -8,6 +8,9 @@
 
 namespace triptych::capture {
 
+// Of a tuple, list, dict, set or frozenset, without a method of a subclass; -1 for anything else.
+Py_ssize_t length_of(PyObject* container);
+
 // What checks refer to; their addresses stay.
 struct StepData {
   std::deque<Expected> objects;

@@ -23,7 +23,7 @@ enum class GuardKind : std::uint8_t {
   kEquals,  // object: same type and value. None, bool, int, float and complex (by their bits),
             // str, bytes, range, slice, torch.device, Ellipsis, and tuples, frozensets, torch.Size
             // of these
-  kLength,  // number: of a tuple, list, dict, set or frozenset, subclasses too
+  kLength,  // number: of a tuple, list, dict, set or frozenset; of a subclass what its base holds
   kKeys,    // object: tuple of a dict's keys, in order
   kHasKey,  // object: a key of a dict, set or frozenset
   kLacksKey,  // object: the same; also holds for an instance dict that does not exist
@@ -34,12 +34,13 @@ enum class GuardKind : std::uint8_t {
   kDistinct,  // others: different objects than this one
   kDisjoint,  // others: tensors that share no memory with this one (which is written), nor it with
               // them
+  kAbcToken,  // number: abc.get_cache_token(); another one after each `register` (no source)
 };
 
 // In the order of the kinds; and for conditions between sizes, which are no guards of one source.
-inline constexpr std::array<const char*, 14> kGuardNames = {
-    "is",     "type",   "equals", "length", "keys",     "has_key",  "lacks_key",
-    "absent", "tensor", "state",  "same",   "distinct", "disjoint", "relations"};
+inline constexpr std::array<const char*, 15> kGuardNames = {
+    "is",     "type",  "equals", "length",   "keys",     "has_key",   "lacks_key", "absent",
+    "tensor", "state", "same",   "distinct", "disjoint", "abc_token", "relations"};
 
 // Metadata of a tensor that a region depends on. See tensor_facts.h for how it is read.
 struct TensorFacts {

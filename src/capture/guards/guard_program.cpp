@@ -1,5 +1,8 @@
 #include "capture/guards/guard_program.h"
 
+#include <algorithm>
+
+#include "capture/guards/abc_token.h"
 #include "capture/guards/plain_value.h"
 #include "capture/guards/tensor_facts.h"
 
@@ -145,6 +148,12 @@ void GuardProgram::add_changes(const Guard& guard, PyObject* value,
     if (sizes[d] == guard.tensor->sizes[d]) continue;
     changes.emplace(sources_->text(guard.source), static_cast<int>(d));
   }
+}
+
+bool GuardProgram::is_outdated() const {
+  return std::ranges::any_of(guards_.guards, [](const Guard& guard) {
+    return guard.kind == GuardKind::kAbcToken && guard.number != abc_token();
+  });
 }
 
 std::set<std::pair<std::string, int>> GuardProgram::changed_numbers(GuardContext& context) const {

@@ -48,6 +48,8 @@ class GuardProgram {
 
   // Of a call that was refused. "" when it would pass now.
   GuardFailure explain(GuardContext& context) const;
+  // It will never hold again: classes were registered since.
+  bool is_outdated() const;
 
   // Where sizes of tensors and integers are others than they were: what the next capture may take
   // as symbols. (Source text, dimension or InputSymbol::kInteger.)

@@ -22,9 +22,8 @@ std::string expected_text(const Guard& guard) {
 }
 
 std::string length_text(PyObject* object) {
-  const Py_ssize_t length = PyObject_Length(object);
-  PyErr_Clear();
-  return std::to_string(length);
+  const Py_ssize_t length = length_of(object);
+  return length < 0 ? "none" : std::to_string(length);
 }
 
 std::string sources_text(const Guard& guard, const SourceArena& sources) {
@@ -65,12 +64,15 @@ std::string guard_text(const Guard& guard, const SourceArena& sources) {
       return "different objects: " + sources_text(guard, sources);
     case GuardKind::kDisjoint:
       return "no common memory: " + sources_text(guard, sources);
+    case GuardKind::kAbcToken:
+      return "no class was registered with an abstract one";
   }
   return source;
 }
 
 std::string GuardProgram::check_failure_text(const Guard& guard,
                                              const GuardContext& context) const {
+  if (guard.kind == GuardKind::kAbcToken) return "a class was registered with an abstract one";
   if (guard.kind == GuardKind::kState) return state_change(guard.state, context.state);
   const std::string source = sources_->text(guard.source);
   PyObject* const value = context.registers[register_of_source_[guard.source.index]];
@@ -97,6 +99,7 @@ std::string GuardProgram::check_failure_text(const Guard& guard,
     case GuardKind::kDisjoint:
     case GuardKind::kAbsent:
     case GuardKind::kState:
+    case GuardKind::kAbcToken:
       break;
   }
   return "no longer: " + guard_text(guard, *sources_);

@@ -314,6 +314,7 @@ bool VersionMemo::Recorder::cover_check(const GuardStep& step) {
     }
     case GuardKind::kState:
     case GuardKind::kDisjoint:
+    case GuardKind::kAbcToken:
       return false;
   }
   return false;

@@ -98,6 +98,12 @@ std::shared_ptr<const Entry> EntryTable::find(GuardContext& context,
   return nullptr;
 }
 
+void EntryTable::drop_outdated() {
+  auto kept = std::make_shared<Entries>(*entries_);
+  std::erase_if(*kept, [](const auto& entry) { return entry->guards().is_outdated(); });
+  if (kept->size() != entries_->size()) entries_ = std::move(kept);
+}
+
 void EntryTable::note_misses(GuardContext& context, const RegionOptions& options,
                              RegionHost& host) {
   const std::shared_ptr<const Entries> entries = entries_;
@@ -191,6 +197,7 @@ std::shared_ptr<const Entry> EntryTable::add(GuardContext& context, FrameState s
                                              const RegionOptions& options, RegionHost& host,
                                              std::vector<PyObject*>& values) {
   if (full_ || !may_capture()) return nullptr;
+  if (entries_->size() >= options.max_entries) drop_outdated();
   if (entries_->size() >= options.max_entries) {
     full_ = true;
     const GuardFailure last = entries_->front()->guards().explain(context);

@@ -39,6 +39,7 @@ class EntryTable {
   std::shared_ptr<const Entry> fail(const Error& error, const RegionOptions& options,
                                     RegionHost& host);
   bool may_capture();
+  void drop_outdated();
   void note_misses(GuardContext& context, const RegionOptions& options, RegionHost& host);
   Result<std::shared_ptr<Entry>> capture(GuardContext& context, FrameState state,
                                          const RegionOptions& options, RegionHost& host);

@@ -21,12 +21,6 @@ bool equals(PyObject* name, const char* text) {
   return PyUnicode_CompareWithASCIIString(name, text) == 0;
 }
 
-bool clear_attribute_error() {
-  if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return false;
-  PyErr_Clear();
-  return true;
-}
-
 }  // namespace
 
 // Types of C are never changed; those of Python may be: what was found, or that nothing was, is
@@ -89,6 +83,10 @@ bool Tracer::load_from_descriptor(PyObject* descriptor, SourceId source, PyObjec
   if (type == &PyProperty_Type) {
     const Owned getter = Owned::steal(PyObject_GetAttrString(descriptor, "fget"));
     if (!getter) return false;
+    if (getter.get() == Py_None) {
+      value = Owned::steal(type->tp_descr_get(descriptor, owner, nullptr));  // raises
+      return static_cast<bool>(value);
+    }
     if (is_python_class(Py_TYPE(owner)) && source)
       remember(getter.get(), result_.sources.step(SourceKind::kPropertyGetter, source));
     value = call_one(getter.get(), owner);
@@ -143,7 +141,8 @@ bool Tracer::load_from_c_descriptor(PyObject* descriptor, PyObject* owner, PyObj
       value = instance_dict(owner);
       return static_cast<bool>(value);
     }
-    if (!equals(name, "__class__")) {
+    const bool is_value = kind(owner) == Kind::kSingleton;  // an enum member that is a number
+    if (!equals(name, "__class__") && !is_value) {
       stop("break.attribute", std::string("attribute ") + PyUnicode_AsUTF8(name) + " of C type " +
                                   Py_TYPE(owner)->tp_name);
       return false;
@@ -180,15 +179,19 @@ bool Tracer::load_nn_module_attribute(PyObject* owner, PyObject* dict, PyObject*
   return false;
 }
 
+// After an AttributeError: the class' `__getattr__` is asked, whose absence counts too.
 bool Tracer::missing_attribute(PyObject* owner, PyObject* name, Owned& value) {
-  PyTypeObject* type = Py_TYPE(owner);
+  PyObject *error, *text, *traceback;
+  PyErr_Fetch(&error, &text, &traceback);
   const Owned key = Owned::steal(interned("__getattr__"));
-  PyObject* fallback =
-      type->tp_getattro == PyObject_GenericGetAttr ? nullptr : class_attribute(type, key.get());
+  PyObject* fallback = class_attribute(Py_TYPE(owner), key.get());
   if (fallback == nullptr) {
-    PyErr_Format(PyExc_AttributeError, "'%.50s' object has no attribute '%U'", type->tp_name, name);
+    PyErr_Restore(error, text, traceback);
     return false;
   }
+  Py_XDECREF(error);
+  Py_XDECREF(text);
+  Py_XDECREF(traceback);
   if (fallback == known_.nn_module_getattr) {
     const Owned dict = instance_dict(owner);
     if (dict) return load_nn_module_attribute(owner, dict.get(), name, value);
@@ -214,45 +217,6 @@ bool Tracer::load_generic(PyObject* owner, PyObject* name, bool method, Owned& v
     return load_from_descriptor(descriptor, source, owner, name, method, value, self);
   PyErr_Format(PyExc_AttributeError, "'%.50s' object has no attribute '%U'", type->tp_name, name);
   return false;
-}
-
-bool Tracer::load_type_attribute(PyObject* owner, PyObject* name, Owned& value) {
-  auto* type = reinterpret_cast<PyTypeObject*>(owner);
-  PyTypeObject* meta = Py_TYPE(owner);
-  PyObject* of_meta = _PyType_Lookup(meta, name);
-  const bool is_enum = PyType_IsSubtype(meta, known_.enum_type);
-  if (meta->tp_getattro != PyType_Type.tp_getattro && !is_enum) {
-    value = Owned::steal(PyObject_GetAttr(owner, name));  // its own frames
-    return static_cast<bool>(value);
-  }
-  if (is_enum || (of_meta != nullptr && is_data_descriptor(of_meta)) || !is_python_class(type)) {
-    if (equals(name, "__dict__") && is_python_class(type)) {
-      stop("break.attribute", "the __dict__ of a class");
-      return false;
-    }
-    ++native_depth_;
-    value = Owned::steal(PyObject_GetAttr(owner, name));
-    --native_depth_;
-    return static_cast<bool>(value);
-  }
-  SourceId source;
-  PyObject* found = class_attribute(type, name, &source);
-  if (found == nullptr) {
-    value = Owned::steal(PyObject_GetAttr(owner, name));
-    return static_cast<bool>(value);
-  }
-  PyTypeObject* descriptor_type = Py_TYPE(found);
-  if (descriptor_type == &PyStaticMethod_Type || descriptor_type == &PyClassMethod_Type) {
-    Owned self;
-    return load_from_descriptor(found, source, owner, name, false, value, self);
-  }
-  if (descriptor_type->tp_descr_get == nullptr) {
-    value = read(found, source);
-  } else {
-    const Owned hold = Owned::copy(found);
-    value = Owned::steal(descriptor_type->tp_descr_get(found, nullptr, owner));
-  }
-  return static_cast<bool>(value);
 }
 
 bool Tracer::load_function_attribute(PyObject* owner, PyObject* name, Owned& value) {
@@ -294,6 +258,8 @@ bool Tracer::load_function_attribute(PyObject* owner, PyObject* name, Owned& val
 }
 
 bool Tracer::load_module_attribute(PyObject* owner, PyObject* name, Owned& value) {
+  // It may be given another class, which has attributes of its own.
+  if (const SourceId source = source_of(owner)) guards_.type(source, Py_TYPE(owner));
   const Owned dict = instance_dict(owner);
   if (!dict || !look_up(dict.get(), name, value)) return false;
   if (value) return true;
@@ -335,7 +301,10 @@ bool Tracer::load_super_attribute(PyObject* owner, PyObject* name, bool method, 
   for (++k; k < count; ++k) {
     auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(order, k));
     PyObject* own = PyDict_GetItemWithError(type_dict(base), name);
-    if (own == nullptr) continue;
+    if (own == nullptr) {
+      class_attribute(base, name);  // may be given one, which would come first
+      continue;
+    }
     SourceId source;
     PyObject* found = class_attribute(base, name, &source);
     // A method of C stays bound, which the calls look into.
@@ -393,8 +362,11 @@ bool Tracer::load_attribute(PyObject* owner, PyObject* name, bool method, Owned&
   }
   if (what == Kind::kPartial && is_external(owner))
     return load_partial_attribute(owner, name, value);
-  if (what == Kind::kSingleton && !PyType_IsSubtype(type, &PyModule_Type)) {
-    // Enum members, descriptors, ops, objects of `typing`: never changed once made.
+  if (is_enum_member(owner)) return load_enum_member(owner, name, method, value, self);
+  if (what == Kind::kSingleton && PyType_IsSubtype(type, &PyModule_Type)) {
+    if (const SourceId source = source_of(owner)) guards_.type(source, type);
+  } else if (what == Kind::kSingleton) {
+    // Descriptors, ops, objects of `typing`: never changed once made.
     ++native_depth_;
     PyObject* found = nullptr;
     const bool takes_self = method && _PyObject_GetMethod(owner, name, &found) != 0;
@@ -427,8 +399,7 @@ bool Tracer::load_object_attribute(PyObject* owner, PyObject* name, bool method,
     }
   }
   if (load_generic(owner, name, method, value, self)) return true;
-  if (stopping_ || type->tp_getattro == PyObject_GenericGetAttr) return false;
-  if (!clear_attribute_error()) return false;
+  if (stopping_ || !PyErr_ExceptionMatches(PyExc_AttributeError)) return false;
   return missing_attribute(owner, name, value);
 }
 

@@ -207,15 +207,35 @@ Owned len(Tracer& tracer, Rule, Function function, Args arguments) {
   PyObject* object = arguments.values[0];
   const Kind kind = tracer.kind(object);
   if (kind >= Kind::kTuple && kind <= Kind::kSet) {
-    if (!tracer.truth(object)) return {};
-    if (Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE) {
-      const Owned name = Owned::steal(PyUnicode_InternFromString("__len__"));
-      tracer.class_attribute(Py_TYPE(object), name.get());
-    }
+    if (!tracer.has_own_answer(object, {"__len__"})) tracer.read_length(object);
+    if (tracer.stopped()) return {};
   } else if (kind == Kind::kOpaque && tracer.is_external(object)) {
     return tracer.localized(object);
   }
   return vectorcall(function.callable, arguments);
+}
+
+// any() and all(): each item is asked as `if` asks it, up to the one that decides.
+static Owned ask_items(Tracer& tracer, Function function, Args arguments, bool decides) {
+  if (!takes(arguments, 1, 1)) return vectorcall(function.callable, arguments);
+  PyObject* const given = arguments.values[0];
+  const Owned local = tracer.is_fake(given) ? tracer.unbind(given) : tracer.localized(given);
+  const Owned items = local ? Owned::steal(PyObject_GetIter(local.get())) : Owned();
+  if (!items) return {};
+  while (const Owned item = Owned::steal(PyIter_Next(items.get()))) {
+    const std::optional<bool> truth = tracer.truth(item.get());
+    if (!truth) return {};
+    if (*truth == decides) return boolean(decides);
+  }
+  return PyErr_Occurred() ? Owned() : boolean(!decides);
+}
+
+Owned any(Tracer& tracer, Rule, Function function, Args arguments) {
+  return ask_items(tracer, function, arguments, true);
+}
+
+Owned all(Tracer& tracer, Rule, Function function, Args arguments) {
+  return ask_items(tracer, function, arguments, false);
 }
 
 // What sum() adds up in C, as accurately as its version of CPython does.
@@ -416,6 +436,22 @@ Owned type_instance(Tracer& tracer, Rule, Function function, Args arguments) {
   PyObject* values[] = {arguments.values[0], object};
   Arguments storage;
   return vectorcall(function.callable, unbound(function, {values, 2, nullptr}, storage));
+}
+
+// What ABCMeta asks of C: the class comes first.
+static Owned abstract_check(Tracer& tracer, Function function, Args arguments, bool subclass) {
+  if (!takes(arguments, 2, 2)) return vectorcall(function.callable, arguments);
+  const std::optional<bool> answer =
+      tracer.check_abstract(arguments.values[1], arguments.values[0], subclass);
+  return answer ? boolean(*answer) : Owned();
+}
+
+Owned abc_instance(Tracer& tracer, Rule, Function function, Args arguments) {
+  return abstract_check(tracer, function, arguments, false);
+}
+
+Owned abc_subclass(Tracer& tracer, Rule, Function function, Args arguments) {
+  return abstract_check(tracer, function, arguments, true);
 }
 
 Owned type_subclass(Tracer&, Rule, Function function, Args arguments) {

@@ -19,6 +19,8 @@ Owned mutates_fresh(Tracer&, Rule, Function, Args);
 Owned operate(Tracer&, Rule, Function, Args);  // the module `operator`
 
 Owned len(Tracer&, Rule, Function, Args);
+Owned any(Tracer&, Rule, Function, Args);
+Owned all(Tracer&, Rule, Function, Args);
 Owned sum(Tracer&, Rule, Function, Args);
 Owned map(Tracer&, Rule, Function, Args);
 Owned reduce(Tracer&, Rule, Function, Args);
@@ -41,6 +43,8 @@ Owned generic_delete(Tracer&, Rule, Function, Args);
 Owned type_call(Tracer&, Rule, Function, Args);
 Owned type_get(Tracer&, Rule, Function, Args);
 Owned type_instance(Tracer&, Rule, Function, Args);
+Owned abc_instance(Tracer&, Rule, Function, Args);
+Owned abc_subclass(Tracer&, Rule, Function, Args);
 Owned type_subclass(Tracer&, Rule, Function, Args);
 Owned c_new(Tracer&, Rule, Function, Args);
 

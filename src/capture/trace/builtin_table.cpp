@@ -140,10 +140,12 @@ void add_object_methods(Rules& rules) {
 
 void add_builtins(Rules& rules) {
   set_functions(rules, "builtins", rules::pure,
-                {"abs", "all", "any", "ascii", "bin", "chr", "divmod", "format", "hex", "iter",
-                 "max", "min", "next", "oct", "ord", "pow", "repr", "round", "sorted"});
+                {"abs", "ascii", "bin", "chr", "divmod", "format", "hex", "iter", "max", "min",
+                 "next", "oct", "ord", "pow", "repr", "round", "sorted"});
   set_functions(rules, "builtins", rules::pure_deep, {"ascii", "format", "repr"});
   set_functions(rules, "builtins", rules::sum, {"sum"});
+  set_functions(rules, "builtins", rules::any, {"any"});
+  set_functions(rules, "builtins", rules::all, {"all"});
   set_functions(rules, "builtins", rules::len, {"len"});
   set_functions(rules, "builtins", rules::identity, {"id"});
   set_functions(rules, "builtins", rules::hash, {"hash"});
@@ -151,6 +153,8 @@ void add_builtins(Rules& rules) {
   set_functions(rules, "builtins", rules::hold, {"callable"});
   set_functions(rules, "builtins", rules::is_instance, {"isinstance"});
   set_functions(rules, "builtins", rules::is_subclass, {"issubclass"});
+  set_functions(rules, "_abc", rules::abc_instance, {"_abc_instancecheck"});
+  set_functions(rules, "_abc", rules::abc_subclass, {"_abc_subclasscheck"});
   set_functions(rules, "builtins", rules::get_attribute, {"getattr"});
   set_functions(rules, "builtins", rules::has_attribute, {"hasattr"});
   set_functions(rules, "builtins", rules::set_attribute, {"setattr"});

@@ -2,6 +2,7 @@
 // known. Everything else ends the trace.
 #include <utility>
 
+#include "capture/guards/check_steps.h"
 #include "capture/trace/builtin_table.h"
 #include "capture/trace/cpython_api.h"
 #include "capture/trace/tracer.h"
@@ -195,10 +196,15 @@ Owned Tracer::call_type(PyTypeObject* type, const Arguments& arguments) {
     return stop("break.call", std::string("a call of C type ") + type->tp_name);
   PyTypeObject* meta = Py_TYPE(object);
   const bool plain_meta = meta->tp_call == PyType_Type.tp_call;
-  if (PyType_IsSubtype(meta, known_.enum_type)) return call_natively(object, arguments);
+  const bool own_meta = has_own_metaclass(object);
+  if (PyType_IsSubtype(meta, known_.enum_type)) return call_enum(object, arguments);
   if (!plain_meta) return vectorcall(object, arguments);  // the metaclass's own frames
   if (PyType_IsSubtype(type, known_.tensor_base))
     return stop("break.call", std::string("a tensor of class ") + type->tp_name + " is made");
+  if (own_meta) {
+    const Owned call_name = Owned::steal(PyUnicode_InternFromString("__call__"));
+    class_attribute(meta, call_name.get());
+  }
   const Owned new_name = Owned::steal(PyUnicode_InternFromString("__new__"));
   const Owned init_name = Owned::steal(PyUnicode_InternFromString("__init__"));
   PyObject* make = class_attribute(type, new_name.get());
@@ -345,6 +351,29 @@ Owned Tracer::call_nn_module(PyObject* module, const Arguments& arguments, bool&
   return result;
 }
 
+bool Tracer::has_own_answer(PyObject* object, std::initializer_list<const char*> methods) {
+  PyTypeObject* type = Py_TYPE(object);
+  for (const char* text : methods) {
+    const Owned name = Owned::steal(PyUnicode_InternFromString(text));
+    PyObject* method = class_attribute(type, name.get());
+    if (method == nullptr) continue;
+    if (Py_TYPE(method) == &PyWrapperDescr_Type) return false;
+    if (Py_TYPE(method) != &PyFunction_Type && kind(object) != Kind::kObject)
+      stop("break.call", std::string(text) + " of class " + type->tp_name);
+    return true;
+  }
+  return false;
+}
+
+// Of a list or set that was written, all of it has been read.
+void Tracer::read_length(PyObject* container) {
+  const SourceId source = source_of(container);
+  if (!source) return;
+  PyObject* before = journal_.before(container);
+  if (before == nullptr || PyDict_Check(container))
+    guards_.length(source, length_of(before == nullptr ? container : before));
+}
+
 std::optional<bool> Tracer::truth(PyObject* object) {
   if (object == Py_True || object == Py_False) return object == Py_True;
   if (object == Py_None) return false;
@@ -357,22 +386,13 @@ std::optional<bool> Tracer::truth(PyObject* object) {
   }
   const Kind what = kind(object);
   if (what >= Kind::kTuple && what <= Kind::kSet) {
-    if (const SourceId source = source_of(object)) {
-      // Of a list or set that was written, all of it has been read.
-      PyObject* before = journal_.before(object);
-      if (before == nullptr || PyDict_Check(object))
-        guards_.length(source, PyObject_Size(before == nullptr ? object : before));
-    }
-  } else if (what == Kind::kObject) {
-    for (const char* text : {"__bool__", "__len__"}) {
-      const Owned name = Owned::steal(PyUnicode_InternFromString(text));
-      if (class_attribute(Py_TYPE(object), name.get()) != nullptr) break;
-    }
+    if (!has_own_answer(object, {"__bool__", "__len__"})) read_length(object);
+  } else if (what == Kind::kObject || is_enum_member(object) || has_own_metaclass(object)) {
+    has_own_answer(object, {"__bool__", "__len__"});
   } else if (what == Kind::kOpaque && is_external(object)) {
     stop("break.opaque", std::string("an object of type ") + Py_TYPE(object)->tp_name);
-    return std::nullopt;
   }
-  const int truth = PyObject_IsTrue(object);
+  const int truth = stopping_ ? -1 : PyObject_IsTrue(object);
   if (truth < 0) return std::nullopt;
   return truth != 0;
 }
@@ -395,22 +415,6 @@ Owned Tracer::plain_example(PyObject* symbolic) const {
   if (Py_TYPE(symbolic) == known_.sym_int) return Owned::steal(PyLong_FromLong(2));
   if (Py_TYPE(symbolic) == known_.sym_float) return Owned::steal(PyFloat_FromDouble(0.5));
   return Owned::copy(Py_True);
-}
-
-Owned Tracer::is_instance(PyObject* object, PyObject* types, bool subclass) {
-  PyObject* target = object;
-  if (is_fake(object) && real_of(object) != nullptr) target = real_of(object);
-  // To the program a symbolic number is what it would be without.
-  const Owned plain = is_symbolic(object) ? plain_example(object) : Owned();
-  if (plain) target = plain.get();
-  const Owned local = localized_deep(types);
-  if (!local) return {};
-  ++native_depth_;
-  const int answer = subclass ? PyObject_IsSubclass(target, local.get())
-                              : PyObject_IsInstance(target, local.get());
-  --native_depth_;
-  if (answer < 0) return {};
-  return Owned::copy(answer ? Py_True : Py_False);
 }
 
 }  // namespace triptych::capture

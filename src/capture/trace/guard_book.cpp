@@ -1,5 +1,6 @@
 #include "capture/trace/guard_book.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace triptych::capture {
@@ -35,6 +36,13 @@ void GuardBook::tensor(SourceId source, TensorFacts facts) {
   Guard guard{GuardKind::kTensor, source, {}};
   guard.tensor = std::make_unique<TensorFacts>(std::move(facts));
   write(std::move(guard));
+}
+
+void GuardBook::abc_token(std::int64_t token) {
+  if (is_new(GuardKind::kAbcToken, {}, 0)) write(Guard{GuardKind::kAbcToken, {}, {}});
+  const auto mine =
+      std::ranges::find(set_.guards, GuardKind::kAbcToken, [](const Guard& g) { return g.kind; });
+  mine->number = token;
 }
 
 void GuardBook::apart(SourceId source, std::vector<SourceId> others) {

@@ -37,6 +37,8 @@ class GuardBook {
   void same(SourceId source, SourceId other) { relate(GuardKind::kSame, source, other); }
   void distinct(SourceId source, SourceId other) { relate(GuardKind::kDistinct, source, other); }
   void apart(SourceId source, std::vector<SourceId> others);
+  // What abstract classes have answered holds for this number; the last one counts.
+  void abc_token(std::int64_t token);
   void disjoint(SourceId source, SourceId other) { relate(GuardKind::kDisjoint, source, other); }
 
  private:

@@ -220,10 +220,11 @@ Flow Tracer::binary_subscr(Activation& a, const Instruction& i) {
     const bool external = is_external(container);
     if (!external || what == Kind::kObject || what == Kind::kSingleton) {
       if (what != Kind::kSingleton) return semantics::run(a, i);
-      ++native_depth_;
-      const Flow flow = semantics::run(a, i);
-      --native_depth_;
-      return flow;
+      result = item_of_singleton(container, key);
+      if (!result) return Flow::kRaise;
+      a.drop(2);
+      a.push(std::move(result));
+      return Flow::kNext;
     }
     // The type's slot says nothing: every subclass has one that asks for the method.
     const bool of_class = (Py_TYPE(container)->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
@@ -371,6 +372,9 @@ Flow Tracer::local_top(Activation& a, const Instruction& i) {
   if (is_fake(a.peek())) {
     if (!replace_top(a, 1, unbind(a.peek()))) return Flow::kRaise;
     return semantics::run(a, i);
+  }
+  if (i.op == Op::kGetLen && has_own_answer(a.peek(), {"__len__"})) {
+    return stopping_ ? Flow::kRaise : semantics::run(a, i);
   }
   if (!replace_top(a, 1, localized(a.peek()))) return Flow::kRaise;
   return semantics::run(a, i);

@@ -35,6 +35,17 @@ bool fill(Library& known) {
   known.sym_float = find_type("torch", {"SymFloat"});
   known.sym_bool = find_type("torch", {"SymBool"});
   known.enum_type = find_type("enum", {"EnumMeta"});
+  const auto own = [](PyTypeObject* type, const char* name) {
+    return type == nullptr ? nullptr : Py_XNewRef(PyDict_GetItemString(type_dict(type), name));
+  };
+  PyTypeObject* const plain_enum = find_type("enum", {"Enum"});
+  known.enum_value = own(plain_enum, "value");
+  known.enum_name = own(plain_enum, "name");
+  known.enum_members = own(known.enum_type, "__members__");
+  known.abc_instance_check = find("abc", {"ABCMeta", "__instancecheck__"});
+  known.abc_subclass_check = find("abc", {"ABCMeta", "__subclasscheck__"});
+  known.abc_is_instance = find("_abc", {"_abc_instancecheck"});
+  known.abc_is_subclass = find("_abc", {"_abc_subclasscheck"});
   known.partial = find_type("functools", {"partial"});
   known.lru_cache = find_type("functools", {"_lru_cache_wrapper"});
   known.defaultdict = find_type("collections", {"defaultdict"});

@@ -36,6 +36,13 @@ struct Library {
   PyTypeObject* sym_float = nullptr;
   PyTypeObject* sym_bool = nullptr;
   PyTypeObject* enum_type = nullptr;
+  PyObject* enum_value = nullptr;          // the descriptors Enum.value and Enum.name
+  PyObject* enum_name = nullptr;           //
+  PyObject* enum_members = nullptr;        // EnumMeta.__members__
+  PyObject* abc_instance_check = nullptr;  // ABCMeta.__instancecheck__
+  PyObject* abc_subclass_check = nullptr;
+  PyObject* abc_is_instance = nullptr;  // the functions of C behind them
+  PyObject* abc_is_subclass = nullptr;
   PyTypeObject* partial = nullptr;
   PyTypeObject* lru_cache = nullptr;
   PyTypeObject* defaultdict = nullptr;

@@ -367,7 +367,7 @@ bool Tracer::describe_slots(Activation& a) {
 void Tracer::describe_break(Activation& a, const Instruction& i) {
   result_.stop.emplace();
   result_.stop->unit = i.start;
-  reached_stop_ = describe_slots(a) && describe_modes();
+  reached_stop_ = describe_slots(a) && describe_modes() && settle_refusals();
   if (!stopping_) stop("break", "");
 }
 
@@ -384,7 +384,8 @@ void Tracer::try_exit(Activation& a, const Instruction& i) {
 
 bool Tracer::finish(PyObject* returned) {
   RecipeBuilder recipes(*this);
-  return recipes.build(returned, result_.result) && recipes.effects() && describe_modes();
+  return recipes.build(returned, result_.result) && recipes.effects() && describe_modes() &&
+         settle_refusals();
 }
 
 // A graph does not carry modes beyond its end: what the program leaves set is set by an effect.

@@ -143,10 +143,17 @@ class Tracer final : public Observer {
   // Ends the trace before an object is made whose `__del__` the trace would run. True: it did.
   bool refuses_finalizer(PyTypeObject* type);
   Owned is_instance(PyObject* object, PyObject* types, bool subclass);
+  // ABCMeta's own answer. nullopt: an exception is set.
+  std::optional<bool> check_abstract(PyObject* object, PyObject* type, bool subclass);
   bool identical(PyObject* left, PyObject* right);
   // The same for numbers, one of which is symbolic. nullopt: an exception is set.
   std::optional<bool> is_same_number(PyObject* left, PyObject* right);
 
+  // Guards what a container's own length is, as the base class has it.
+  void read_length(PyObject* container);
+  // Guards what a class says of truth or length (`methods`, by order). True: in code of Python, or
+  // the trace has stopped.
+  bool has_own_answer(PyObject* object, std::initializer_list<const char*> methods);
   bool has_own_method(PyObject* object, const char* name);
   bool has_method_of(PyObject* object, const char* name, PyTypeObject* type);
   bool writes_as_dict(PyObject* container, const char* method);
@@ -244,6 +251,26 @@ class Tracer final : public Observer {
   bool load_tensor_attribute(PyObject* owner, PyObject* name, bool method, Owned& value,
                              Owned& self);
   bool load_type_attribute(PyObject* owner, PyObject* name, Owned& value);
+  bool load_as_type(PyObject* owner, PyObject* name, bool own_meta, Owned& value);
+  bool load_from_class(PyObject* found, SourceId source, PyObject* owner, PyObject* name,
+                       Owned& value);
+  bool load_from_metaclass(PyObject* found, SourceId source, PyObject* owner, PyObject* name,
+                           Owned& value);
+  bool load_enum_member(PyObject* owner, PyObject* name, bool method, Owned& value, Owned& self);
+  bool load_natively(PyObject* owner, PyObject* name, Owned& value);
+  bool is_enum_member(PyObject* object) const {
+    return PyType_IsSubtype(Py_TYPE(Py_TYPE(object)), known_.enum_type) != 0;
+  }
+  Owned call_enum(PyObject* type, const Arguments& arguments);
+  Owned item_of_singleton(PyObject* container, PyObject* key);
+  bool has_own_metaclass(PyObject* type);
+  bool is_of_library(PyObject* function) const;
+  Owned outside_of(PyObject* object) const;
+  std::optional<bool> check_class(PyObject* object, PyObject* types, bool subclass);
+  std::optional<bool> check_natively(PyObject* object, PyObject* types, bool subclass);
+  bool follow_subclass_hook(PyObject* type, PyObject* candidate);
+  void note_refusal(PyObject* type, PyObject* object, bool subclass);
+  bool settle_refusals();
   bool load_function_attribute(PyObject* owner, PyObject* name, Owned& value);
   bool load_module_attribute(PyObject* owner, PyObject* name, Owned& value);
   bool load_super_attribute(PyObject* owner, PyObject* name, bool method, Owned& value,
@@ -286,6 +313,13 @@ class Tracer final : public Observer {
   std::unordered_set<PyObject*> fresh_functions_;
   std::unordered_set<PyObject*> prepared_functions_;
   std::vector<PyFunctionObject*> functions_by_code_;  // from outside
+  struct Refusal {  // the object, or class, is none of the abstract class
+    PyObject* type;
+    PyObject* object;
+    bool subclass;
+  };
+  std::vector<Refusal> refused_;
+  std::int64_t refused_at_ = 0;  // abc_token()
   std::unordered_set<PyObject*> identity_numbers_;
   std::unordered_set<std::uint32_t> read_sources_;
   std::unordered_map<std::uint32_t, PyObject*> integers_;  // symbolic ones, by source

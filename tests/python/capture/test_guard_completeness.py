@@ -3,6 +3,7 @@ changes; without those of one kind it goes wrong."""
 
 from __future__ import annotations
 
+import abc
 import copy
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -159,6 +160,23 @@ def shared_memory() -> Iterator[Call]:
     memory = torch.zeros(4)
     yield tensor(), tensor()
     yield memory[:3], memory[1:]
+
+
+class Abstract(abc.ABC):  # noqa: B024
+    pass
+
+
+registered = Box()
+
+
+@case("abc_token", lambda x: x * 2 if isinstance(registered, Abstract) else x)
+def class_registered() -> Iterator[Call]:
+    global registered
+    new = type("New", (), {})
+    registered = new()
+    yield (tensor(),)
+    Abstract.register(new)
+    yield (tensor(),)
 
 
 @case("relations", lambda a, b: a + 1 if a.shape[0] == b.shape[0] else b + 2)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import abc
 import collections
 import gc
 
@@ -74,6 +75,7 @@ def program(root: Node) -> Program:
     g.guard("is", g.step("code", function), root.function.__code__)
     g.guard("equals", g.item("tuple_item", g.step("defaults", function), 0), 5)
     g.guard("equals", g.slot(1), 3)
+    g.guard("abc_token", number=abc.get_cache_token())
     return g.program(left, g.attribute(left, "size"), g.slot(1))
 
 
@@ -114,6 +116,7 @@ CHANGES = {
     "a slot": lambda root: setattr(root.slotted, "value", 8),
     "code": lambda root: setattr(root.function, "__code__", other.__code__),
     "defaults": lambda root: setattr(root.function, "__defaults__", (6,)),
+    "a registered class": lambda root: abc.ABCMeta("Abstract", (), {}).register(Slotted),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import collections
 import enum
 import functools
@@ -255,6 +256,30 @@ def test_length():
         assert program(full) == []
         assert program(other) == f"len(L['self']) changed: 2 -> {len(other)}"
         assert program(7) != []
+
+
+def test_length_is_the_bases_own():
+    class Odd(list):
+        def __len__(self):
+            raise AssertionError("asked")
+
+    g = Guards()
+    g.guard("length", g.slot(0), number=2)
+    program = g.program()
+    assert program(Odd([1, 2])) == []
+    assert program(Odd([1])) == "len(L['self']) changed: 2 -> 1"
+
+
+def test_classes_that_are_registered():
+    class Abstract(abc.ABC):  # noqa: B024
+        pass
+
+    g = Guards()
+    g.guard("abc_token", number=abc.get_cache_token())
+    program = g.program()
+    assert program() == []
+    Abstract.register(Holder)
+    assert program() == "a class was registered with an abstract one"
 
 
 def test_keys_in_order():
