@@ -164,15 +164,31 @@ void cumulative_extreme(RuleContext& ctx) {
   accumulate(ctx, at::kLong);
 }
 
+// (self, bins, ...): one count per bin, whatever the sizes.
+void histogram(RuleContext& ctx) {
+  const int64_t bins = named(ctx, "bins").toInt();
+  TORCH_CHECK(bins > 0, "bins must be > 0");
+  ctx.add_result(fresh_like({bins}, ctx.tensor(0)));
+}
+
 constexpr NamedRule kRules[] = {
-    {"cumulative", cumulative},         {"cumulative_extreme", cumulative_extreme},
-    {"cumulative_sum", cumulative_sum}, {"reduce", reduce},
-    {"reduce_bool", reduce_bool},       {"reduce_count", reduce_count},
-    {"reduce_extreme", reduce_extreme}, {"reduce_extreme_with_index", reduce_extreme_with_index},
-    {"reduce_index", reduce_index},     {"reduce_int_to_float", reduce_int_to_float},
-    {"reduce_mean", reduce_mean},       {"reduce_norm", reduce_norm},
-    {"reduce_sum", reduce_sum},         {"reduce_two", reduce_two},
-    {"reduce_var", reduce_var},         {"reduce_var_mean", reduce_var_mean},
+    {"cumulative", cumulative},
+    {"cumulative_extreme", cumulative_extreme},
+    {"cumulative_sum", cumulative_sum},
+    {"histogram", histogram},
+    {"reduce", reduce},
+    {"reduce_bool", reduce_bool},
+    {"reduce_count", reduce_count},
+    {"reduce_extreme", reduce_extreme},
+    {"reduce_extreme_with_index", reduce_extreme_with_index},
+    {"reduce_index", reduce_index},
+    {"reduce_int_to_float", reduce_int_to_float},
+    {"reduce_mean", reduce_mean},
+    {"reduce_norm", reduce_norm},
+    {"reduce_sum", reduce_sum},
+    {"reduce_two", reduce_two},
+    {"reduce_var", reduce_var},
+    {"reduce_var_mean", reduce_var_mean},
 };
 
 }  // namespace

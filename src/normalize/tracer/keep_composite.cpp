@@ -1,6 +1,7 @@
 // A composite op that stays one node: what its results are is found by taking it apart without
 // recording. Where one node could not stand for it, it is taken apart as ever: where it returns or
 // writes its arguments, where autograd or autocast has something to do inside.
+#include <exception>
 #include <utility>
 
 #include <ATen/FunctionalTensorWrapper.h>
@@ -114,7 +115,8 @@ bool Trace::keep_composite(OpEntry& op, torch::jit::Stack* stack) {
   Arguments arguments(c10::ArrayRef<c10::IValue>(*stack).slice(base));
   Results results;
   if (!arguments.traced || !arguments.plain ||
-      !describe_composite(op, arguments.values, arguments.wrapped, results))
+      !describe_results(op, c10::DispatchKey::CompositeImplicitAutograd, arguments.values,
+                        arguments.wrapped, results))
     return false;
   kept_targets_.insert(op.target);
   torch::jit::Stack inner = arguments.values;
@@ -127,9 +129,30 @@ bool Trace::keep_composite(OpEntry& op, torch::jit::Stack* stack) {
   return true;
 }
 
-// False where the op returns or writes an argument.
-bool Trace::describe_composite(OpEntry& op, c10::ArrayRef<c10::IValue> args, bool wrapped,
-                               Results& results) {
+// What a library registers at the Meta key to say what its op gives, run on our fakes: it computes
+// with symbolic sizes, as in eager with plain ones. False where it does not get through, or gives
+// what is not made by ops.
+bool Trace::run_library_meta(OpEntry& op, c10::ArrayRef<c10::IValue> args, Results& results) {
+  if (op.aten || op.mutates || op.is_view || !op.returns_tensors ||
+      !op.handle.hasKernelForDispatchKey(c10::DispatchKey::Meta))
+    return false;
+  const Arguments arguments(args);
+  if (!arguments.traced || !arguments.plain) return false;
+  try {
+    if (!describe_results(op, c10::DispatchKey::Meta, args, /*wrapped=*/false, results)) {
+      results = {};
+      return false;
+    }
+  } catch (const std::exception&) {  // raised again by who runs it on plain sizes
+    results = {};
+    return false;
+  }
+  return true;
+}
+
+// By what the op does at `key`, without recording. False where it returns or writes an argument.
+bool Trace::describe_results(OpEntry& op, c10::DispatchKey key, c10::ArrayRef<c10::IValue> args,
+                             bool wrapped, Results& results) {
   std::vector<std::pair<at::Tensor, at::Tensor>> given;  // what the op gets, the fake in it
   torch::jit::Stack trial(args.begin(), args.end());
   for (c10::IValue& value : trial) {
@@ -144,7 +167,7 @@ bool Trace::describe_composite(OpEntry& op, c10::ArrayRef<c10::IValue> args, boo
     if (op.decomposition != nullptr) {
       op.decomposition->callBoxed(op.handle, c10::DispatchKeySet(), &trial);
     } else {
-      op.handle.callBoxedForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd, trial);
+      op.handle.callBoxedForDispatchKey(key, trial);
     }
   }
   const auto inner = [](const at::Tensor& tensor) {

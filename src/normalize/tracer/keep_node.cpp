@@ -21,7 +21,9 @@ void Trace::keep_node(OpEntry& op, const Scan& found, torch::jit::Stack* stack) 
   const std::size_t base = stack->size() - op.arg_kinds.size();
   const c10::ArrayRef<c10::IValue> args = c10::ArrayRef<c10::IValue>(*stack).slice(base);
   Results results;
-  if (!run_rule(op, args, results)) run_meta_kernel(op, found, args, results);
+  if (!run_rule(op, args, results) && !run_library_meta(op, args, results)) {
+    run_meta_kernel(op, found, args, results);
+  }
   finish_node(op, args, results, stack);
 }
 

@@ -110,8 +110,9 @@ class Trace {
     std::vector<c10::IValue> others;  // results that are no tensors
   };
   class Unrecorded;  // ends a stretch of the trace that leaves no node
-  bool describe_composite(OpEntry& op, c10::ArrayRef<c10::IValue> args, bool wrapped,
-                          Results& results);
+  bool describe_results(OpEntry& op, c10::DispatchKey key, c10::ArrayRef<c10::IValue> args,
+                        bool wrapped, Results& results);
+  bool run_library_meta(OpEntry& op, c10::ArrayRef<c10::IValue> args, Results& results);
   // The node and the fakes of a kept op; the stack ends in its results instead of its arguments.
   void finish_node(OpEntry& op, c10::ArrayRef<c10::IValue> args, Results& results,
                    torch::jit::Stack* stack);

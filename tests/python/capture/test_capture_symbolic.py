@@ -212,3 +212,66 @@ def test_convolutions_with_every_size_symbolic() -> None:
         wanted = convolved(x, weight, kernel // 2)
         torch.testing.assert_close(compiled(x, weight, kernel // 2), wanted)
     assert triptych.counters()["captures"] <= 3
+
+
+@torch.library.custom_op("triptych_symbolic::rows", mutates_args=())
+def rows_of(x: Tensor, weight: Tensor) -> Tensor:
+    return x @ weight
+
+
+@rows_of.register_fake
+def _(x: Tensor, weight: Tensor) -> Tensor:
+    assert x.size(1) == weight.size(0)
+    return torch.empty((x.size(0), weight.size(1)), device=x.device, dtype=x.dtype)
+
+
+@torch.library.custom_op("triptych_symbolic::plain", mutates_args=())
+def plain_sizes(x: Tensor) -> Tensor:
+    return x * 2
+
+
+@plain_sizes.register_fake
+def _(x: Tensor) -> Tensor:
+    if type(x.shape[0]) is not int:
+        raise TypeError("sizes that are plain")
+    return torch.empty_like(x)
+
+
+@torch.library.custom_op("triptych_symbolic::chunks", mutates_args=())
+def chunks_of(x: Tensor, n: int) -> list[Tensor]:
+    return [part.clone() for part in x.chunk(n)]
+
+
+@chunks_of.register_fake
+def _(x: Tensor, n: int) -> list[Tensor]:
+    return [torch.empty_like(part) for part in x.chunk(n)]
+
+
+def through_custom_ops(x: Tensor) -> Any:
+    return rows_of(x, torch.ones(6, 3)) + 1, x.shape[0]
+
+
+def through_lists(x: Tensor) -> Any:
+    first, second = chunks_of(torch.cat([x, x]), 2)
+    return first + second
+
+
+def histogram(x: Tensor) -> Tensor:
+    return torch.histc(x, bins=4, min=-1, max=1).cumsum(0) + 1
+
+
+@pytest.mark.parametrize("function", [through_custom_ops, through_lists, histogram])
+def test_calls_of_outside_keep_sizes_symbolic(function: Any) -> None:
+    compiled = triptych.compile(function, options=OURS, dynamic=True)
+    for rows in (8, 11, 13, 14):
+        x = torch.randn(rows, 6)
+        check(compiled(x), function(x))
+    assert triptych.counters() == {"captures": 1, "graphs": 1, "variants": 1}
+
+
+def test_an_op_described_for_plain_sizes_only() -> None:
+    compiled = triptych.compile(lambda x: plain_sizes(x) + 1, options=OURS, dynamic=True)
+    for rows in (8, 11, 8):
+        x = torch.randn(rows, 6)
+        check(compiled(x), x * 2 + 1)
+    assert triptych.counters()["captures"] == 2
