@@ -182,6 +182,7 @@ void bind_parts(nb::module_& module) {
       .def_prop_ro("value", [](const OutputView& x) { return to_python(x.graph, x.get().value); })
       .def_prop_ro("index", [](const OutputView& x) { return x.get().index; })
       .def_prop_ro("view", [](const OutputView& x) { return x.get().view; })
+      .def_prop_ro("detached", [](const OutputView& x) { return x.get().detached; })
       .def_prop_ro("literal",
                    [](const OutputView& x) { return to_python(x.graph, x.get().literal); })
       .def_prop_ro("hidden", [](const OutputView& x) { return x.get().hidden; });

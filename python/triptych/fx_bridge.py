@@ -170,6 +170,8 @@ class _ToFx:
         if output.kind == "literal":
             return self.argument(output.literal)
         base = (placeholders if output.kind == "view_of_input" else made)[output.index]
+        if output.detached:
+            base = self.aten("detach", "default", base)
         return self.restrided("as_strided", base, output.view)
 
     def restrided(self, name: str, base: Node, view: _C.TensorType) -> Node:

@@ -115,7 +115,8 @@ class _Run:
             if output.kind == "input":
                 made.append(self.inputs[output.index])
             elif output.kind == "view_of_input":
-                made.append(self.view(self.inputs[output.index], output.view))
+                base = self.inputs[output.index]
+                made.append(self.view(base.detach() if output.detached else base, output.view))
             elif output.kind == "literal":
                 made.append(self.value(output.literal))
             else:

@@ -101,7 +101,8 @@ struct Output {
   } kind = Kind::kFresh;
   ValueId value;  // also set for views: the value that the view shows
   std::uint32_t index = 0;
-  TensorType view;  // sizes, strides, storage_offset, dtype of the view
+  TensorType view;        // sizes, strides, storage_offset, dtype of the view
+  bool detached = false;  // kViewOfInput: does not require grad, whatever the input does
   Argument literal;
   // Not returned to the caller: memory that other outputs are views of (kViewOfOutput may name a
   // later, hidden output).

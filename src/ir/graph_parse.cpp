@@ -350,6 +350,7 @@ class Parser {
       TRIPTYCH_TRY(output.kind,
                    input_or_output(Output::Kind::kViewOfInput, Output::Kind::kViewOfOutput));
       TRIPTYCH_TRY(output.index, number());
+      output.detached = output.kind == Output::Kind::kViewOfInput && scanner_.accept("detached");
     } else if (scanner_.accept("literal")) {
       output.kind = Output::Kind::kLiteral;
       TRIPTYCH_TRY(output.literal, parse_literal(scanner_, value_parser_));

@@ -187,6 +187,7 @@ class Printer {
         break;
       case Output::Kind::kViewOfInput:
         out_ += " views input " + std::to_string(output.index);
+        if (output.detached) out_ += " detached";
         break;
       case Output::Kind::kViewOfOutput:
         out_ += " views output " + std::to_string(output.index);

@@ -1,6 +1,8 @@
 #include "normalize/signature.h"
 
 #include <algorithm>
+#include <string_view>
+#include <typeinfo>
 
 #include <ATen/FunctionalStorageImpl.h>
 #include <ATen/FunctionalTensorWrapper.h>
@@ -23,6 +25,15 @@ at::FunctionalTensorWrapper* wrapper_of(const at::Tensor& tensor) {
   return tensor.defined() && functional::isFunctionalTensor(tensor)
              ? functional::unsafeGetFunctionalWrapper(tensor)
              : nullptr;
+}
+
+// Functionalization names the classes of its views after the ops; `x.data` is no view to it, but
+// another object.
+bool is_detached(const at::Tensor& wrapper) {
+  const auto& steps = wrapper_of(wrapper)->view_metas();
+  return steps.empty() || std::any_of(steps.begin(), steps.end(), [](const auto& step) {
+           return std::string_view(typeid(*step).name()).find("detach") != std::string_view::npos;
+         });
 }
 
 at::functionalization::FunctionalStorageImpl* memory_of(const at::Tensor& wrapper) {
@@ -258,6 +269,7 @@ ir::Output Signature::make_view(const at::Tensor& output) {
     if (!inputs_[input->second].wrapper.is_same(output)) {
       made.kind = ir::Output::Kind::kViewOfInput;
       made.view = view_type(output, inputs_[input->second].fake);
+      made.detached = is_detached(output);
     }
     return made;
   }

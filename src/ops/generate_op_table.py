@@ -43,6 +43,7 @@ TAGS = {
     "kept": "kKept",
     "tried": "kTried",
     "draws_by_layout": "kDrawsByLayout",
+    "raises": "kRaises",
 }
 
 

@@ -29,6 +29,7 @@ enum class Tag : std::uint32_t {
   kKept = 1 << 11,          // stays although not core: its own kernel beats what it decomposes into
   kTried = 1 << 12,         // valid for any sizes: eager is asked at small ones what it refuses
   kDrawsByLayout = 1 << 13,  // random: draws other numbers where memory is contiguous
+  kRaises = 1 << 14,  // refuses some numbers of its inputs (pointwise ops: of integers) at a call
 };
 
 struct OpInfo {

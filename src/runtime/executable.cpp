@@ -274,7 +274,8 @@ class Executable::Call {
         outputs[index] = fresh(index, output);
         break;
       case OutputKind::kViewOfInput:
-        outputs[index] = view(*inputs_[output.index].tensor, layout_.output_views[index]);
+        outputs[index] =
+            view(base_of_view(output, *inputs_[output.index].tensor), layout_.output_views[index]);
         break;
       case OutputKind::kViewOfOutput:
         outputs[index] = view(base(output.index, outputs), layout_.output_views[index]);

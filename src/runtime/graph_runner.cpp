@@ -135,8 +135,9 @@ class GraphRunner {
         [this](std::uint32_t i) -> const auto& { return graph_.tensor(graph_.inputs()[i].value); },
         [this](ir::ValueId id) -> const auto& { return graph_.tensor(id); }};
     const OutputView found = output_view(graph_.outputs(), output, types);
-    return view_of_base(base.toTensor(), found.other_dtype, integers(output.view.sizes),
-                        integers(output.view.strides), evaluate(found.distance, symbols_));
+    return view_of_base(base_of_view(output, base.toTensor()), found.other_dtype,
+                        integers(output.view.sizes), integers(output.view.strides),
+                        evaluate(found.distance, symbols_));
   }
 
   IValue output(std::uint32_t index) {

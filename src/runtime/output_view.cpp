@@ -52,6 +52,10 @@ static at::Tensor view_of_dtype(const at::Tensor& base, c10::ScalarType dtype,
   return view.set_(base.storage(), start / item, sizes, strides);
 }
 
+at::Tensor base_of_view(const ir::Output& output, const at::Tensor& base) {
+  return output.detached ? base.detach() : base;
+}
+
 at::Tensor view_of_base(const at::Tensor& base, std::optional<c10::ScalarType> other_dtype,
                         at::IntArrayRef sizes, at::IntArrayRef strides, std::int64_t distance) {
   if (other_dtype) return view_of_dtype(base, *other_dtype, sizes, strides, distance);

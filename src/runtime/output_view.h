@@ -28,6 +28,9 @@ struct OutputView {
 OutputView output_view(std::span<const ir::Output> outputs, const ir::Output& output,
                        const OutputTypes& types);
 
+// What the view is made of: the input itself, or what it is without its gradient.
+at::Tensor base_of_view(const ir::Output& output, const at::Tensor& base);
+
 // Raises what eager raises where a view of another dtype would not start at a whole element.
 at::Tensor view_of_base(const at::Tensor& base, std::optional<c10::ScalarType> other_dtype,
                         at::IntArrayRef sizes, at::IntArrayRef strides, std::int64_t distance);

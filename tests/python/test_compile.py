@@ -6,6 +6,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -392,3 +393,16 @@ def test_import_is_light() -> None:
         "assert not heavy, heavy\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+@pytest.mark.parametrize("entry", [triptych.compile, partial(torch.compile, backend="triptych")])
+@torch.no_grad()
+def test_what_is_detached_requires_no_grad(entry: Any) -> None:
+    def function(p: torch.Tensor) -> Any:
+        return p.detach(), p.data, p.detach().t(), p.detach()[0], p.t(), p
+
+    p = torch.nn.Parameter(torch.ones(2, 2))
+    for _ in range(2):
+        got, wanted = entry(function)(p), function(p)
+        assert [t.requires_grad for t in got] == [t.requires_grad for t in wanted]
+        assert all(t.untyped_storage().data_ptr() == p.data_ptr() for t in got)

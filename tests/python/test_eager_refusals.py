@@ -195,3 +195,47 @@ def test_out_that_resizes_an_input_is_not_compiled(size: int) -> None:
 )
 def test_scatter_of_another_size(function: Function) -> None:
     check_refused(function, torch.zeros(5, 4))
+
+
+TABLE = torch.ones(3, 2)
+PLACES = torch.tensor([0, 50])
+
+
+def unused(x: torch.Tensor, i: torch.Tensor) -> torch.Tensor:
+    x[i]
+    return x + 1
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        unused,
+        lambda x, i: (F.embedding(i, x), x + 1)[1],
+        lambda x, i: (i // torch.zeros_like(i), x + 1)[1],
+        lambda x, i: (x.gather(0, i[None]), x + 1)[1],
+        lambda x, i: (F.cross_entropy(x[:2], i), x + 1)[1],
+        lambda x, i: x[i][:1] + 1,
+        lambda x, i: F.embedding(i, x)[0] * 2,
+        lambda x, i: torch.cat([x[i][:1], x]),
+        lambda x, i: (i // torch.tensor([1, 0]))[:1] + 1,
+        lambda x, i: x[i][:, :0].sum(),
+    ],
+)
+def test_numbers_are_refused_though_nobody_reads_the_result(function: Function) -> None:
+    """All of the result or a part of it."""
+    with pytest.raises((IndexError, RuntimeError)) as eager:
+        function(TABLE, PLACES)
+    with pytest.raises(type(eager.value)) as ours:
+        program(function, TABLE, PLACES)
+    assert str(ours.value) == str(eager.value)
+
+
+def test_a_handler_of_an_unused_result_runs() -> None:
+    def function(x: torch.Tensor, i: torch.Tensor) -> Any:
+        try:
+            x[i]
+        except IndexError:
+            return "handled"
+        return x + 1
+
+    assert triptych.compile(function)(TABLE, PLACES) == "handled"

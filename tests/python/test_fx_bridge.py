@@ -73,10 +73,11 @@ def test_symbolic_graph_to_fx() -> None:
       mutate input 0 to %0
       output %1
       output %2 is output 0
-      output %0 views input 0 as f32[4*s0 - 1] offset=1
+      output %0 views input 0 detached as f32[4*s0 - 1] offset=1
       output %3
       output literal s0 + 1
     }""")
+    assert "views input 0 detached as" in str(graph)
     gm = triptych.to_fx(graph)
     x, b = torch.randn(3, 4), torch.randn(4)
     total = x + b

@@ -144,3 +144,50 @@ def test_computed_in_the_dtype_of_out(reduce: Any, dtype: torch.dtype, given: to
     else:
         assert torch.equal(*answers) and answers[1] is outs[1]
     assert torch.equal(*outs)
+
+
+def through_expand(x: torch.Tensor) -> Any:
+    y = (x * 1e20).expand(3, 4)
+    y[0] = 1
+    return y
+
+
+def through_expand_of_input(x: torch.Tensor) -> Any:
+    x.expand(3, 4)[1:2].mul_(2)
+    return x
+
+
+def through_unfold(x: torch.Tensor) -> Any:
+    made = x * 1
+    windows = made.unfold(0, 2, 1)
+    windows[0] = 9
+    return made, windows
+
+
+def through_strides(x: torch.Tensor) -> Any:
+    made = x * 1
+    windows = made.as_strided((3, 2), (1, 1))
+    windows[0] = 9
+    return made, windows
+
+
+@pytest.mark.parametrize(
+    "function", [through_expand, through_expand_of_input, through_unfold, through_strides]
+)
+@torch.no_grad()
+def test_writes_into_views_of_what_overlaps(function: Function) -> None:
+    x, y = torch.arange(4.0), torch.arange(4.0)
+    assert repr(triptych.compile(function)(x)) == repr(function(y))
+    assert torch.equal(x, y)
+
+
+@pytest.mark.parametrize("strides", [(0, 1), (1, 0), (0, 2)])
+def test_scatter_into_what_overlaps_is_laid_out_anew(strides: tuple[int, int]) -> None:
+    x = torch.arange(6.0).as_strided((2, 3), strides)
+
+    def function(x: torch.Tensor) -> Any:
+        return torch.select_scatter(x, x[0] + 1, 0, 0), torch.slice_scatter(x, x[:1] + 5, 0, 1)
+
+    got = triptych.generate(triptych.normalize(function, (x,)))(x)
+    for one, other in zip(got, function(x), strict=True):
+        assert torch.equal(one, other) and one.stride() == other.stride()

@@ -140,8 +140,9 @@ void add_object_methods(Rules& rules) {
 
 void add_builtins(Rules& rules) {
   set_functions(rules, "builtins", rules::pure,
-                {"abs", "ascii", "bin", "chr", "divmod", "format", "hex", "iter", "max", "min",
-                 "next", "oct", "ord", "pow", "repr", "round", "sorted"});
+                {"ascii", "bin", "chr", "divmod", "format", "hex", "iter", "max", "min", "next",
+                 "oct", "ord", "repr", "round", "sorted"});
+  set_functions(rules, "builtins", rules::operate, {"abs", "pow"});
   set_functions(rules, "builtins", rules::pure_deep, {"ascii", "format", "repr"});
   set_functions(rules, "builtins", rules::sum, {"sum"});
   set_functions(rules, "builtins", rules::any, {"any"});

@@ -60,7 +60,7 @@ Owned dict_delete(Tracer& tracer, Rule, Function function, Args arguments) {
   if (fits(tracer, arguments, 2, 2)) {
     Owned found;
     if (!tracer.look_up(arguments.values[0], arguments.values[1], found) ||
-        !tracer.before_dict_write(arguments.values[0], arguments.values[1]))
+        !tracer.before_dict_write(arguments.values[0], arguments.values[1], true))
       return {};
   }
   return plain(function, arguments);
@@ -70,7 +70,7 @@ Owned dict_pop(Tracer& tracer, Rule, Function function, Args arguments) {
   if (!fits(tracer, arguments, 2, 3)) return plain(function, arguments);
   Owned found;
   if (!tracer.look_up(arguments.values[0], arguments.values[1], found) ||
-      !tracer.before_dict_write(arguments.values[0], arguments.values[1]))
+      !tracer.before_dict_write(arguments.values[0], arguments.values[1], true))
     return {};
   Owned popped = plain(function, arguments);
   return popped && found ? std::move(found) : std::move(popped);

@@ -11,8 +11,14 @@ Flow Tracer::load_fast(Activation& a, const Instruction& i) {
 }
 
 Flow Tracer::store_fast(Activation& a, const Instruction& i) {
+  if (ends_with_finalizer(a.local(i.arg))) return Flow::kRaise;
   if (any_pending_ && a.frame().get() == root_) pending_[i.arg] = false;
   return semantics::run(a, i);
+}
+
+Flow Tracer::delete_fast(Activation& a, const Instruction& i) {
+  if (ends_with_finalizer(a.local(i.arg))) return Flow::kRaise;
+  return load_fast(a, i);
 }
 
 // A parameter that becomes a cell: what it is, is read now.
@@ -84,7 +90,7 @@ Flow Tracer::store_global(Activation& a, const Instruction& i) {
     Owned found;
     if (!look_up(globals, a.name(i.arg), found)) return Flow::kRaise;
   }
-  if (!before_dict_write(globals, a.name(i.arg))) return Flow::kRaise;
+  if (!before_dict_write(globals, a.name(i.arg), i.op == Op::kDeleteGlobal)) return Flow::kRaise;
   return semantics::run(a, i);
 }
 
@@ -200,7 +206,7 @@ void Tracer::Handlers::add_variables(Table& table) {
   set(Op::kLoadFastAndClear, &Tracer::load_fast);
   set(Op::kLoadClosure, &Tracer::load_fast);
   set(Op::kStoreFast, &Tracer::store_fast);
-  set(Op::kDeleteFast, &Tracer::load_fast);
+  set(Op::kDeleteFast, &Tracer::delete_fast);
   set(Op::kMakeCell, &Tracer::make_cell);
   set(Op::kCopyFreeVars, &Tracer::copy_free_vars);
   set(Op::kLoadDeref, &Tracer::load_deref);

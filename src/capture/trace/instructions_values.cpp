@@ -338,7 +338,7 @@ Flow Tracer::delete_subscr(Activation& a, const Instruction& i) {
   if (is_external(container)) {
     if (writes_as_dict(container, "__delitem__")) {
       Owned found;
-      if (!look_up(container, key, found) || !before_dict_write(container, key))
+      if (!look_up(container, key, found) || !before_dict_write(container, key, true))
         return Flow::kRaise;
     } else if (has_method_of(container, "__delitem__", &PyList_Type)) {
       if (!before_write(container)) return Flow::kRaise;

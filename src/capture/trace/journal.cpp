@@ -96,9 +96,11 @@ bool Journal::keep(PyObject* container, SourceId source) {
   return true;
 }
 
-bool Journal::note_key(PyObject* dict, PyObject* key) {
+bool Journal::note_key(PyObject* dict, PyObject* key, bool deletes) {
   Entry& entry = entries_[index_.at({dict, nullptr})];
-  return !entry.keys || PyDict_SetItem(entry.keys.get(), key, Py_None) == 0;
+  if (!entry.keys) return true;
+  if (deletes) return PyDict_SetItem(entry.keys.get(), key, Py_True) == 0;
+  return PyDict_SetDefault(entry.keys.get(), key, Py_False) != nullptr;
 }
 
 bool Journal::note_all(PyObject* dict) {

@@ -20,13 +20,13 @@ class Journal {
     Owned slot;       // the descriptor of the slot that was written; null: a container
     SourceId source;
     Owned before;  // a copy; null for an empty cell or slot
-    Owned keys;    // of a dict: a dict of those written, in order; null: all
+    Owned keys;    // of a dict: those written, in order, with whether they were deleted; null: all
   };
 
   // Before the first write and any other. False: an exception is set.
   bool keep(PyObject* container, SourceId source);
   bool keep_slot(PyObject* object, PyObject* slot, SourceId source);
-  bool note_key(PyObject* dict, PyObject* key);
+  bool note_key(PyObject* dict, PyObject* key, bool deletes);
   bool note_all(PyObject* dict);  // a write whose keys are not known
   // A read of it sees what the trace has written: nothing of the outside.
   bool written(PyObject* container) const { return index_.contains({container, nullptr}); }

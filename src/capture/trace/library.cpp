@@ -56,7 +56,13 @@ bool fill(Library& known) {
   known.nn_module_file = find("torch.nn.modules.module", {});
   known.torch_c = find("torch._C", {});
   known.operator_getitem = find("operator", {"getitem"});
+  known.dtypes_of_types = {{{&PyBool_Type, find("torch", {"bool"})},
+                            {&PyLong_Type, find("torch", {"int64"})},
+                            {&PyFloat_Type, find("torch", {"float64"})},
+                            {&PyComplex_Type, find("torch", {"complex128"})}}};
   known.is_inference = find("torch", {"is_inference"});
+  known.is_conj = find("torch", {"is_conj"});
+  known.is_neg = find("torch", {"is_neg"});
   known.stop = PyErr_NewException("triptych.CaptureStop", PyExc_BaseException, nullptr);
   return PyErr_Occurred() == nullptr;
 }

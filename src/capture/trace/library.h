@@ -4,7 +4,9 @@
 
 #include <Python.h>
 
+#include <array>
 #include <cstdint>
+#include <utility>
 
 namespace triptych::capture {
 
@@ -53,8 +55,12 @@ struct Library {
   PyObject* nn_module_file = nullptr;  // torch.nn.modules.module
   PyObject* torch_c = nullptr;         // torch._C
   PyObject* operator_getitem = nullptr;
+  // What `dtype=float` stands for, by Python's type.
+  std::array<std::pair<PyTypeObject*, PyObject*>, 4> dtypes_of_types{};
   PyObject* is_inference = nullptr;  // torch.is_inference
-  PyObject* stop = nullptr;          // the exception by which a trace ends
+  PyObject* is_conj = nullptr;
+  PyObject* is_neg = nullptr;
+  PyObject* stop = nullptr;  // the exception by which a trace ends
 };
 
 // Null with an exception set when torch is not as expected.

@@ -473,14 +473,24 @@ void Tracer::guard_written_apart() {
   }
 }
 
-bool Tracer::before_dict_write(PyObject* dict, PyObject* key) {
+// A trace keeps alive what it has met, and a finalizer would run late: the write ends the graph.
+bool Tracer::ends_with_finalizer(PyObject* old) {
+  if (old == nullptr || Py_TYPE(old)->tp_finalize == nullptr || kind(old) != Kind::kObject)
+    return false;
+  stop("break.finalizer",
+       std::string("an object with a finalizer may end: ") + Py_TYPE(old)->tp_name);
+  return true;
+}
+
+bool Tracer::before_dict_write(PyObject* dict, PyObject* key, bool deletes) {
   if (!is_external(dict)) return true;
   pin(key);
   if (!is_plain_key(key)) {
     stop("break.key", std::string("a write by a key of type ") + Py_TYPE(key)->tp_name);
     return false;
   }
-  return before_write(dict) && journal_.note_key(dict, key);
+  if (ends_with_finalizer(PyDict_GetItemWithError(dict, key)) || PyErr_Occurred()) return false;
+  return before_write(dict) && journal_.note_key(dict, key, deletes);
 }
 
 }  // namespace triptych::capture

@@ -201,6 +201,28 @@ bool RecipeBuilder::build_defaultdict(PyObject* object, std::uint32_t& recipe) {
   return true;
 }
 
+bool RecipeBuilder::can_be_keys(PyObject* sequence) {
+  for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(sequence); ++k) {
+    if (!can_be_key(PySequence_Fast_GET_ITEM(sequence, k))) return false;
+  }
+  return true;
+}
+
+// A key is hashed when it is put into its container. An object made in the trace has its attributes
+// only later: its own `__hash__` would not find them.
+bool RecipeBuilder::can_be_key(PyObject* key) {
+  if (tracer_.source_of(key)) return true;
+  if (PyTuple_Check(key) && !can_be_keys(key)) return false;
+  const bool is_made =
+      tracer_.kind(key) == Kind::kObject || (PyTuple_Check(key) && Py_TYPE(key) != &PyTuple_Type);
+  if (!is_made || Py_TYPE(key)->tp_hash == PyBaseObject_Type.tp_hash ||
+      Py_TYPE(key)->tp_hash == PyTuple_Type.tp_hash)
+    return true;
+  tracer_.stop("break.recipe", std::string("a key of type ") + Py_TYPE(key)->tp_name +
+                                   ", which has a hash of its own, is made");
+  return false;
+}
+
 bool RecipeBuilder::build_set(PyObject* object, std::uint32_t& recipe) {
   const bool frozen = Py_TYPE(object) == &PyFrozenSet_Type;
   if (!frozen && Py_TYPE(object) != &PySet_Type) return refuse(object);
@@ -208,7 +230,8 @@ bool RecipeBuilder::build_set(PyObject* object, std::uint32_t& recipe) {
   made.kind = frozen ? Recipe::Kind::kFrozenSet : Recipe::Kind::kSet;
   const Owned items = Owned::steal(PySequence_List(object));
   if (!items) return false;
-  if (!build_items(PySequence_Fast_ITEMS(items.get()), PyList_GET_SIZE(items.get()), made.items))
+  if (!can_be_keys(items.get()) ||
+      !build_items(PySequence_Fast_ITEMS(items.get()), PyList_GET_SIZE(items.get()), made.items))
     return false;
   recipe = add(std::move(made));
   return true;
@@ -381,7 +404,8 @@ bool RecipeBuilder::set_items(PyObject* dict, std::uint32_t target, Effect::Kind
     Effect effect;
     effect.kind = kind;
     effect.target = target;
-    if (!build(PyTuple_GET_ITEM(pair, 0), effect.key)) return false;
+    PyObject* const key = PyTuple_GET_ITEM(pair, 0);
+    if (!can_be_key(key) || !build(key, effect.key)) return false;
     if (!build(PyTuple_GET_ITEM(pair, 1), effect.value)) return false;
     add_effect(std::move(effect));
   }
@@ -417,23 +441,6 @@ bool RecipeBuilder::fill(const Fresh& fresh) {
 
 namespace {
 
-// The first keys of `after` that stand in the order of `before`: those behind them have been added,
-// or deleted and added again.
-Py_ssize_t kept_in_order(PyObject* before, PyObject* after) {
-  Py_ssize_t kept = 0;
-  Py_ssize_t place_before = 0, place_after = 0;
-  PyObject *old_key, *new_key;
-  while (PyDict_Next(after, &place_after, &new_key, nullptr)) {
-    bool found = false;
-    while (!found && PyDict_Next(before, &place_before, &old_key, nullptr)) {
-      found = old_key == new_key || PyObject_RichCompareBool(old_key, new_key, Py_EQ) == 1;
-    }
-    if (!found) break;
-    ++kept;
-  }
-  return kept;
-}
-
 // The keys that were written: those that are gone now first, then in the order that the dict has.
 Owned in_final_order(PyObject* keys, PyObject* after) {
   Owned list = Owned::steal(PyList_New(0));
@@ -455,8 +462,7 @@ bool RecipeBuilder::dict_effects(PyObject* dict, PyObject* before, PyObject* key
                                  std::uint32_t target) {
   const Owned after = Owned::steal(PyDict_Copy(dict));
   const Owned list = after ? in_final_order(keys, after.get()) : Owned();
-  const Owned order = Owned::steal(list ? PyDict_Keys(after.get()) : nullptr);
-  if (!order) return false;
+  if (!list) return false;
   tracer_.keep(Owned::copy(list.get()));
   const auto add = [&](PyObject* key, PyObject* value) {
     Effect effect;
@@ -466,15 +472,18 @@ bool RecipeBuilder::dict_effects(PyObject* dict, PyObject* before, PyObject* key
     add_effect(std::move(effect));
     return true;
   };
-  const Owned moved = Owned::steal(PySet_New(nullptr));  // keys that were deleted and added again
-  const Py_ssize_t kept = kept_in_order(before, after.get());
-  for (Py_ssize_t k = kept; moved && k < PyList_GET_SIZE(order.get()); ++k) {
-    PyObject* key = PyList_GET_ITEM(order.get(), k);
-    if (PyDict_Contains(before, key) != 1) continue;
+  // A key that was deleted and written again goes to the end, wherever it stands at a later call.
+  const auto moved = [&](PyObject* key) {
+    return PyDict_GetItemWithError(keys, key) == Py_True && PyDict_Contains(before, key) == 1 &&
+           PyDict_Contains(after.get(), key) == 1;
+  };
+  for (Py_ssize_t k = 0; k < PyList_GET_SIZE(list.get()); ++k) {
+    PyObject* key = PyList_GET_ITEM(list.get(), k);
+    if (!moved(key)) continue;
     tracer_.guards().has_key(outside, key);
-    if (PySet_Add(moved.get(), key) < 0 || !add(key, nullptr)) return false;
+    if (!add(key, nullptr)) return false;
   }
-  for (Py_ssize_t k = 0; moved && k < PyList_GET_SIZE(list.get()); ++k) {
+  for (Py_ssize_t k = 0; k < PyList_GET_SIZE(list.get()); ++k) {
     PyObject* key = PyList_GET_ITEM(list.get(), k);
     PyObject* value = PyDict_GetItemWithError(after.get(), key);
     PyObject* old = PyDict_GetItemWithError(before, key);
@@ -487,8 +496,7 @@ bool RecipeBuilder::dict_effects(PyObject* dict, PyObject* before, PyObject* key
     }
     const bool same = value == old || (value != nullptr && old != nullptr &&
                                        tracer_.is_fake(value) && tracer_.real_of(value) == old);
-    const bool stays = PySet_Contains(moved.get(), key) != 1;
-    if (same && stays && tracer_.was_read(item)) continue;  // else another at a later call
+    if (same && !moved(key) && tracer_.was_read(item)) continue;  // else another at a later call
     if (value == nullptr) tracer_.guards().has_key(outside, key);
     if (!add(key, value)) return false;
   }
@@ -549,8 +557,8 @@ bool RecipeBuilder::effects() {
       const Owned items = Owned::steal(PySequence_List(object));
       if (!items) return false;
       tracer_.keep(Owned::copy(items.get()));
-      if (!build_items(PySequence_Fast_ITEMS(items.get()), PyList_GET_SIZE(items.get()),
-                       effect.items))
+      if (!can_be_keys(items.get()) || !build_items(PySequence_Fast_ITEMS(items.get()),
+                                                    PyList_GET_SIZE(items.get()), effect.items))
         return false;
       add_effect(std::move(effect));
     } else {

@@ -37,6 +37,8 @@ class RecipeBuilder {
   bool build_items(PyObject* const* items, Py_ssize_t count, std::vector<std::uint32_t>& built);
   bool build_dict(PyObject* object, std::uint32_t& recipe);
   bool build_defaultdict(PyObject* object, std::uint32_t& recipe);
+  bool can_be_key(PyObject* key);
+  bool can_be_keys(PyObject* sequence);  // a list or tuple
   bool build_set(PyObject* object, std::uint32_t& recipe);
   bool build_cell(PyObject* object, std::uint32_t& recipe);
   bool build_function(PyObject* object, std::uint32_t& recipe);

@@ -117,6 +117,11 @@ bool Tracer::to_argument(PyObject* value, NodeArgument& argument) {
   argument.object = Owned::copy(value);
   const auto add = [&](PyObject* item) { return to_argument(item, argument.items.emplace_back()); };
   if (is_literal(known_, value)) return true;
+  for (const auto& [type, dtype] : known_.dtypes_of_types) {
+    if (value != reinterpret_cast<PyObject*>(type)) continue;
+    argument.object = Owned::copy(dtype);
+    return true;
+  }
   if (PyTuple_CheckExact(value) || PyList_CheckExact(value) || Py_TYPE(value) == known_.size) {
     argument.kind =
         PyList_CheckExact(value) ? NodeArgument::Kind::kList : NodeArgument::Kind::kTuple;
@@ -172,6 +177,11 @@ Owned Tracer::require_grad(const Arguments& arguments) {
   return stop("break.requires_grad", "whether a tensor requires gradients is set");
 }
 
+// A graph has values, however eager holds them.
+Owned Tracer::lazy_bit_is_asked() {
+  return stop("break.attribute", "whether a tensor is a lazy conjugate or negative");
+}
+
 // Methods that no node of a graph may be, by their name.
 std::optional<Owned> Tracer::call_without_node(PyObject* name, const Arguments& arguments) {
   const auto is = [&](const char* text) {
@@ -181,6 +191,7 @@ std::optional<Owned> Tracer::call_without_node(PyObject* name, const Arguments& 
     return stop("break.backward", "gradients are computed inside of the function");
   if (is("is_inference"))  // fakes never are
     return stop("break.attribute", "whether a tensor belongs to inference mode");
+  if (is("is_conj") || is("is_neg")) return lazy_bit_is_asked();
   if (is("requires_grad_")) return require_grad(arguments);
   return std::nullopt;
 }
@@ -199,6 +210,7 @@ Owned Tracer::call_torch(CapturedNode::Kind node_kind, PyObject* callable, PyObj
                          const Arguments& arguments) {
   if (callable == known_.is_inference)
     return stop("break.attribute", "whether a tensor belongs to inference mode");
+  if (callable == known_.is_conj || callable == known_.is_neg) return lazy_bit_is_asked();
   if (node_kind == CapturedNode::Kind::kMethod && looks_at_memory(target)) {
     return stop("break.data", "the data of a tensor is read");
   }

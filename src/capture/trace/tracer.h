@@ -159,8 +159,9 @@ class Tracer final : public Observer {
   bool writes_as_dict(PyObject* container, const char* method);
   // A container from outside whose class iterates in a way of its own.
   bool has_own_iterator(PyObject* object);
-  bool before_write(PyObject* container);  // a dict, list, set or cell; false: stopped
-  bool before_dict_write(PyObject* dict, PyObject* key);
+  bool before_write(PyObject* container);   // a dict, list, set or cell; false: stopped
+  bool ends_with_finalizer(PyObject* old);  // true: stopped
+  bool before_dict_write(PyObject* dict, PyObject* key, bool deletes = false);
   bool before_whole_write(PyObject* dict);
   void guard_written_apart();
   const Library& known() const { return known_; }
@@ -182,6 +183,7 @@ class Tracer final : public Observer {
   // instructions_*.cpp
   Flow load_fast(Activation&, const Instruction&);
   Flow store_fast(Activation&, const Instruction&);
+  Flow delete_fast(Activation&, const Instruction&);
   Flow make_cell(Activation&, const Instruction&);
   Flow copy_free_vars(Activation&, const Instruction&);
   Flow load_deref(Activation&, const Instruction&);
@@ -224,6 +226,7 @@ class Tracer final : public Observer {
   bool read_self(Activation& activation);
   Owned torch_call_failed();
   Owned require_grad(const Arguments& arguments);
+  Owned lazy_bit_is_asked();
   std::optional<Owned> call_without_node(PyObject* name, const Arguments& arguments);
   void enter_root(const Frame& frame);
   void prepare_function(PyFunctionObject* function);

@@ -339,7 +339,7 @@ class Fuser {
     origins_[consumer].insert(origins_[consumer].begin(), origins_[producer].begin(),
                               origins_[producer].end());
     graph_.refresh(consumer);
-    graph_.drop_if_unread(producer);
+    graph_.drop_if_unread(producer, true);
     ++versions_[consumer];
     return true;
   }

@@ -347,6 +347,7 @@ class Parser {
       TRIPTYCH_TRY(output.index, number());
     }
     if (view) {
+      output.detached = output.kind == Kind::kViewOfInput && scanner_.accept("detached");
       TRIPTYCH_TRY([[maybe_unused]] const Unit as, scanner_.expect("as"));
       TRIPTYCH_TRY(output.view, ir::parse_tensor_type(scanner_));
     }

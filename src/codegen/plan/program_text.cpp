@@ -227,7 +227,8 @@ class Printer {
       case Kind::kInput:
         return "input " + name(SlotId{output.index});
       case Kind::kViewOfInput:
-        return "view of input " + name(SlotId{output.index}) + " as " + type_text(output.view);
+        return "view of input " + name(SlotId{output.index}) +
+               (output.detached ? " detached as " : " as ") + type_text(output.view);
       case Kind::kViewOfOutput:
         return "view of output " + std::to_string(output.index) + " as " + type_text(output.view);
       case Kind::kSameAs:

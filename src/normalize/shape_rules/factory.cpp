@@ -1,4 +1,5 @@
 // Rules of factories and copies.
+#include <ATen/MemoryOverlap.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 
 #include <torch/version.h>
@@ -190,8 +191,10 @@ void scatter_into(RuleContext& ctx, const char* view_op, const char* overload,
   TORCH_CHECK(equal(ctx.tensor(1).sym_sizes(), written),
               "expected src to have a size equal to the slice of self. src size = ",
               ctx.tensor(1).sym_sizes(), ", slice size = ", written);
-  ResultMeta result = like(ctx, at::MemoryFormat::Contiguous);
-  result.strides = strides_of(ctx.tensor(0));
+  // Eager lays out anew what overlaps itself.
+  const bool overlaps = at::has_internal_overlap(ctx.tensor(0)) == at::MemOverlap::Yes;
+  ResultMeta result = like(ctx, at::MemoryFormat::Preserve);
+  if (!overlaps) result.strides = strides_of(ctx.tensor(0));
   ctx.add_result(std::move(result));
 }
 

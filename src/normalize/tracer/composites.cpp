@@ -132,7 +132,7 @@ void check_write(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
       c10::ArrayRef<c10::IValue>(*stack).slice(stack->size() - entry.arg_kinds.size());
   if (trace == nullptr || std::none_of(args.begin(), args.end(), is_traced))
     return go_on(op, keys, stack);
-  check_written_memory(entry, args);
+  check_written_memory(entry, args, *trace);
   const OpEntry& functional = op_entry(writing_ops().at(&op.schema()));
   if (entry.arg_kinds.size() > functional.arg_kinds.size())
     try_out_in_eager(entry, functional, args, *trace->shapes());

@@ -15,6 +15,7 @@
 #include "normalize/tracer/eager_trial.h"
 #include "normalize/tracer/trace.h"
 #include "normalize/tracer/trace_key.h"
+#include "normalize/tracer/written_memory.h"
 #include "normalize/unsupported.h"
 
 namespace triptych::normalize {
@@ -255,24 +256,6 @@ at::Tensor Trace::lift_literal(const at::Tensor& real) {
   const at::Tensor fake = at::full({}, number, real.options().requires_grad(false));
   as_fake(fake)->constant = real;
   return fake;
-}
-
-// Whether two elements of a tensor share memory, as `expand` and some `as_strided` make them: a
-// write then depends on the order of elements, which functional ops do not have.
-static bool overlaps_itself(const at::Tensor& tensor, const SymbolicShapes& shapes) {
-  std::vector<std::pair<std::int64_t, std::int64_t>> steps;  // (stride, size)
-  for (std::int64_t d = 0; d < tensor.dim(); ++d) {
-    const std::int64_t size = shapes.hint(SymbolicShapes::expr(tensor.sym_size(d)));
-    if (size == 0) return false;
-    if (size > 1) steps.emplace_back(shapes.hint(SymbolicShapes::expr(tensor.sym_stride(d))), size);
-  }
-  std::sort(steps.begin(), steps.end());
-  std::int64_t reach = 0;
-  for (const auto& [stride, size] : steps) {
-    if (stride <= reach) return true;
-    reach += stride * (size - 1);
-  }
-  return false;
 }
 
 // Functionalization runs each in-place op on meta tensors first, to raise what eager raises; this

@@ -1,5 +1,7 @@
 #include "normalize/tracer/written_memory.h"
 
+#include <ATen/FunctionalStorageImpl.h>
+#include <ATen/FunctionalTensorWrapper.h>
 #include <ATen/MemoryOverlap.h>
 
 #include <algorithm>
@@ -81,15 +83,51 @@ bool overlap_in_part(const at::Tensor& a, const at::Tensor& b) {
   return !dims || !distance || meet(*dims, *distance);
 }
 
+bool is_view_of_overlapping(const at::Tensor& tensor, Trace& trace) {
+  namespace functional = at::functionalization::impl;
+  if (!functional::isFunctionalTensor(tensor)) return false;
+  const auto& steps = functional::unsafeGetFunctionalWrapper(tensor)->view_metas();
+  if (steps.size() < 2) return false;
+  const at::AutoDispatchSkipFunctionalize inside;
+  trace.set_recording(false);
+  at::Tensor view = static_cast<at::functionalization::FunctionalStorageImpl*>(
+                        tensor.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl())
+                        ->base();
+  bool found = false;
+  for (std::size_t i = 0; i + 1 < steps.size() && !found; ++i) {
+    view = steps[i]->forward(view);
+    found = overlaps_itself(view, *trace.shapes());
+  }
+  trace.set_recording(true);
+  return found;
+}
+
 }  // namespace
 
-void check_written_memory(const OpEntry& op, c10::ArrayRef<c10::IValue> args) {
+bool overlaps_itself(const at::Tensor& tensor, const SymbolicShapes& shapes) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> steps;  // (stride, size)
+  for (std::int64_t d = 0; d < tensor.dim(); ++d) {
+    const std::int64_t size = shapes.hint(SymbolicShapes::expr(tensor.sym_size(d)));
+    if (size == 0) return false;
+    if (size > 1) steps.emplace_back(shapes.hint(SymbolicShapes::expr(tensor.sym_stride(d))), size);
+  }
+  std::sort(steps.begin(), steps.end());
+  std::int64_t reach = 0;
+  for (const auto& [stride, size] : steps) {
+    if (stride <= reach) return true;
+    reach += stride * (size - 1);
+  }
+  return false;
+}
+
+void check_written_memory(const OpEntry& op, c10::ArrayRef<c10::IValue> args, Trace& trace) {
   const auto& schema = op.handle.schema().arguments();
   for (std::size_t w = 0; w < args.size(); ++w) {
     const c10::AliasInfo* alias = schema[w].alias_info();
     if (alias == nullptr || !alias->isWrite()) continue;
     for (const at::Tensor& written : tensors_of(args[w])) {
-      bool refused = at::has_internal_overlap(written) == at::MemOverlap::Yes;
+      bool refused = at::has_internal_overlap(written) == at::MemOverlap::Yes ||
+                     is_view_of_overlapping(written, trace);
       for (std::size_t r = 0; r < args.size() && !refused; ++r) {
         for (const at::Tensor& other : tensors_of(args[r]))
           refused |= overlap_in_part(written, other);

@@ -13,7 +13,7 @@ Status dead_code_elimination(ir::Graph& graph) {
     const ir::Node& node = graph.node(*id);
     const bool used = std::any_of(node.results.begin(), node.results.end(),
                                   [&](ir::ValueId value) { return uses[value.value] != 0; });
-    if (used || !is_pure(*node.target)) {
+    if (used || !is_pure(*node.target) || may_raise(graph, node)) {
       kept.push_back(*id);
       continue;
     }

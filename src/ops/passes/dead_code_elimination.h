@@ -1,5 +1,5 @@
-// Drops nodes whose results nobody reads, except random ops and ops with an effect.
-// Requires: C2.
+// Drops nodes whose results nobody reads, except random ops, ops with an effect and ops that raise
+// for some numbers. Requires: C2.
 #pragma once
 
 #include "ir/graph.h"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -213,3 +214,120 @@ def test_another_builtin(monkeypatch: pytest.MonkeyPatch) -> None:
         patch.setattr(builtins, "abs", lambda of: 9 if of == -1 else plain_abs(of))
         torch.testing.assert_close(run(X), X * 7 + 11)
     torch.testing.assert_close(run(X), X * 2 + 3)
+
+
+class Logged:
+    log: list[str] = []
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __del__(self) -> None:
+        Logged.log.append(self.name)
+
+
+class Holder:
+    held: Any = None
+
+
+HOLDER = Holder()
+
+
+def deleted(x: torch.Tensor) -> Any:
+    a, b = Logged("a"), Logged("b")
+    del a
+    Logged.log.append("middle")
+    b = None
+    Logged.log.append("end")
+    return x + len(Logged.log), b
+
+
+def overwritten(x: torch.Tensor) -> Any:
+    HOLDER.held = Logged("held")
+    Logged.log.append("middle")
+    HOLDER.held = None
+    return x + len(Logged.log)
+
+
+@pytest.mark.parametrize("function", [deleted, overwritten])
+@torch.no_grad()
+def test_finalizers_run_in_order(function: Any) -> None:
+    seen = []
+    for run in (function, compiled(function)):
+        logs = []
+        for _ in range(3):
+            Logged.log.clear()
+            logs.append((repr(run(X)), list(Logged.log)))
+        seen.append(logs)
+    assert seen[0] == seen[1]
+
+
+@dataclasses.dataclass(frozen=True)
+class Key:
+    size: int
+
+
+class Named(tuple):  # type: ignore[type-arg]
+    def __hash__(self) -> int:
+        return hash(self.label)
+
+    label = "n"
+
+
+KEYS: set[Any] = set()
+
+
+def makes_keys(x: torch.Tensor) -> Any:
+    return {Key(x.shape[0]): x + 1}, {Key(1), Key(2), Key(1)}, {(Key(1), 2): x}
+
+
+def keeps_keys(x: torch.Tensor) -> Any:
+    KEYS.add(Key(x.shape[0]))
+    return x * len(KEYS)
+
+
+def keys_over_a_break(x: torch.Tensor) -> Any:
+    made = {Key(1): x * 2}
+    triptych.graph_break()
+    return made[Key(1)] + 1
+
+
+@pytest.mark.parametrize("function", [makes_keys, keeps_keys, keys_over_a_break])
+@torch.no_grad()
+def test_keys_with_a_hash_of_their_own(function: Any) -> None:
+    seen = []
+    for run in (function, compiled(function)):
+        KEYS.clear()
+        seen.append([repr(run(torch.ones(n))) for n in (1, 1, 2, 1)] + [repr(len(KEYS))])
+    assert seen[0] == seen[1]
+
+
+LAZY = [
+    lambda c: c.conj().is_conj(),
+    lambda c: torch.is_conj(c.conj()),
+    lambda c: c.conj().imag.is_neg(),
+    lambda c: c.conj() + 1 if c.conj().is_conj() else c - 100,
+]
+
+
+@pytest.mark.parametrize("function", LAZY)
+@torch.no_grad()
+def test_lazy_bits_are_eagers(function: Any) -> None:
+    c = torch.tensor([1 + 2j, 3j])
+    assert repr(compiled(function)(c)) == repr(function(c))
+
+
+ORDINARY = [
+    lambda x: abs(x - 1) <= 2,
+    lambda x: pow(x, 2) + 1,
+    lambda x: torch.zeros(2, dtype=float) + x.sum(),
+    lambda x: x.to(int) + torch.ones(1, dtype=bool),
+    lambda x: x + len(deleted.__class__.__name__),
+]
+
+
+@pytest.mark.parametrize("function", ORDINARY)
+@torch.no_grad()
+def test_ordinary_python_is_one_graph(function: Any) -> None:
+    x = torch.arange(4.0)
+    assert repr(compiled(function, fullgraph=True)(x)) == repr(function(x))

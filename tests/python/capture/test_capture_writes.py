@@ -410,3 +410,31 @@ def test_two_objects_that_become_one(function: Any, make: Any) -> None:
     if function is alias_in_containers:  # one list within two
         both, same = [1, 2], [1, 2]
         torch.testing.assert_close(run(x, [both], [both]), function(x, [same], [same]))
+
+
+def touch(x: torch.Tensor, o: dict[str, Any]) -> Any:
+    o["b"] = o.pop("b")
+    return x + 1, list(o)
+
+
+def replace(x: torch.Tensor, o: dict[str, Any]) -> Any:
+    del o["b"]
+    o["b"] = x.shape[0]
+    return x + 1
+
+
+def count(x: torch.Tensor, o: dict[str, Any]) -> Any:
+    o["b"] = o.pop("b", 0) + 1
+    return x + 1
+
+
+@pytest.mark.parametrize("function", [touch, replace, count])
+@torch.no_grad()
+def test_a_key_written_again_goes_last(function: Any) -> None:
+    """Wherever it stands: last when captured, elsewhere at a later call."""
+    run = compiled(function)
+    contents: list[dict[str, Any]] = [{"a": 1, "b": 2}, {"b": 2, "a": 1}, {"a": 1, "b": 2, "c": 3}]
+    for content in contents * 2:
+        mine, eager = dict(content), dict(content)
+        assert repr(run(torch.ones(2), mine)) == repr(function(torch.ones(2), eager))
+        assert list(mine.items()) == list(eager.items())

@@ -163,9 +163,10 @@ void FusionGraph::merge(NodeIndex a, NodeIndex b, double position) {
   refresh(b);
 }
 
-void FusionGraph::drop_if_unread(NodeIndex index) {
+void FusionGraph::drop_if_unread(NodeIndex index, bool is_copied) {
   Node& node = nodes_[index];
   if (!node.alive || !node.is_kernel) return;
+  if (!is_copied && node.group.has_checks) return;
   for (ValueId value : node.outputs) {
     if (needed_outside(value, index, index)) return;
   }

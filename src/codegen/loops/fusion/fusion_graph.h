@@ -40,9 +40,11 @@ class FusionGraph {
 
   // b's node takes over a: one kernel `group` at `position`.
   void merge(NodeIndex a, NodeIndex b, double position);
-  // Recomputes the inputs of a kernel whose group has changed, and drops it when nothing reads it.
+  // Recomputes the inputs of a kernel whose group has changed.
   void refresh(NodeIndex index);
-  void drop_if_unread(NodeIndex index);
+  // Drops a kernel that nothing reads, unless it has checks of its own: its readers have none of
+  // them before they have copied it.
+  void drop_if_unread(NodeIndex index, bool is_copied = false);
 
   LoopProgram finish();
 

@@ -108,13 +108,13 @@ class Prologue {
 
   std::string choose_primary() {
     primary_ = places_.size();
-    if (!options_.keep_stores && options_.recompute) return {};
-    for (std::size_t i = 0; i < places_.size(); ++i) {
-      if (!places_[i].once) continue;
-      primary_ = i;
-      return {};
-    }
-    return "L4: no place computes every element exactly once";
+    const bool recomputes = !options_.keep_stores && options_.recompute;
+    if (recomputes && !guest_.has_checks) return {};
+    const auto once =
+        std::find_if(places_.begin(), places_.end(), [](const Place& p) { return p.once; });
+    if (once == places_.end()) return "L4: no place computes every element exactly once";
+    if (!recomputes) primary_ = static_cast<std::size_t>(once - places_.begin());
+    return {};
   }
 
   // Inserts bodies in front of the loads, deepest first: inserting moves the loops of a body.
