@@ -247,8 +247,6 @@ bool Tracer::load_function_attribute(PyObject* owner, PyObject* name, Owned& val
     value = read(function->func_defaults, sources.step(SourceKind::kFunctionDefaults, source));
   } else if (equals(name, "__kwdefaults__") && function->func_kwdefaults != nullptr) {
     value = read(function->func_kwdefaults, sources.step(SourceKind::kFunctionKwDefaults, source));
-  } else if (equals(name, "__class__")) {
-    value = Owned::copy(reinterpret_cast<PyObject*>(Py_TYPE(owner)));
   } else if (equals(name, "__globals__")) {
     prepare_function(function);
     value = Owned::copy(function->func_globals);
