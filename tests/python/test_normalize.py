@@ -425,8 +425,7 @@ def test_a_write_into_elements_that_share_memory_is_refused(write):
 def test_a_write_into_a_view_without_shared_elements_is_traced():
     def write(x):
         x.t()[1:, ::2].add_(1)
-        x.as_strided((2, 2), (4, 1)).mul_(2)
-        return x[:1].expand(6, 8)[0].fill_(3)
+        return x.as_strided((2, 2), (4, 1)).mul_(2)
 
     expected = torch.ones(2, 8)
     write(expected)
