@@ -93,6 +93,39 @@ bool check_key_function(Tracer& tracer, Args arguments) {
   return true;
 }
 
+bool has_key_function(Args arguments) {
+  for (Py_ssize_t k = 0; k < arguments.keywords(); ++k) {
+    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(arguments.names, k), "key") == 0)
+      return arguments.values[arguments.count + k] != Py_None;
+  }
+  return false;
+}
+
+bool holds_tensor(Tracer& tracer, PyObject* object) {
+  if (tracer.is_fake(object)) return true;
+  if (!PyList_Check(object) && !PyTuple_Check(object)) return false;
+  for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(object); ++k) {
+    if (holds_tensor(tracer, PySequence_Fast_GET_ITEM(object, k))) return true;
+  }
+  return false;
+}
+
+// What is in containers decides their order: it is read, and they stay what they are. False: the
+// trace has stopped.
+bool read_order(Tracer& tracer, PyObject* const* items, Py_ssize_t count) {
+  for (Py_ssize_t k = 0; k < count; ++k) {
+    const Kind kind = tracer.kind(items[k]);
+    if (kind < Kind::kTuple || kind > Kind::kSet) continue;
+    const Owned deep = tracer.localized_deep(items[k]);
+    if (!deep) return false;
+    if (holds_tensor(tracer, deep.get())) {
+      tracer.stop("break.call", "an order of containers that hold tensors");
+      return false;
+    }
+  }
+  return true;
+}
+
 // map() of a function that C code may not call out of sight: all its calls are made now.
 Owned map_at_once(Tracer& tracer, Args arguments) {
   std::vector<Owned> held;
@@ -174,7 +207,13 @@ Owned mutates(Tracer& tracer, Rule, Function function, Args arguments) {
   PyObject* target = arguments.values[0];
   if (!tracer.before_write(target)) return {};
   // What is put in stays what it is; what is iterated is looked at.
-  const std::string_view name = name_of(function.callable);
+  const std::string name = name_of(function.callable);
+  if (name == "list.sort" && PyList_Check(target) && !has_key_function(arguments)) {
+    const Owned items = Owned::steal(PySequence_List(target));
+    if (!items ||
+        !read_order(tracer, &PyList_GET_ITEM(items.get(), 0), PyList_GET_SIZE(items.get())))
+      return {};
+  }
   const bool puts_in = name.ends_with(".append") || name.ends_with(".insert") ||
                        name.ends_with(".add") || name.ends_with(".__setitem__") ||
                        name.ends_with(".setdefault") || name.ends_with(".pop") ||
@@ -213,6 +252,49 @@ Owned len(Tracer& tracer, Rule, Function function, Args arguments) {
     return tracer.localized(object);
   }
   return vectorcall(function.callable, arguments);
+}
+
+// max(), min() and sorted() give what they were given, not copies of it.
+Owned order(Tracer& tracer, Rule, Function function, Args arguments) {
+  if (!check_key_function(tracer, arguments)) return {};
+  const bool has_key = has_key_function(arguments);
+  std::vector<Owned> held;
+  std::vector<PyObject*> values;
+  for (Py_ssize_t k = 0; k < arguments.total(); ++k) {
+    PyObject* const value = arguments.values[k];
+    Owned given = tracer.concrete(value);
+    if (given && arguments.count == 1 && k == 0) given = tracer.localized(given.get());
+    if (given && arguments.count == 1 && k == 0 && !has_key && !tracer.is_fake(value)) {
+      const Owned items = Owned::steal(PySequence_List(given.get()));
+      if (!items ||
+          !read_order(tracer, &PyList_GET_ITEM(items.get(), 0), PyList_GET_SIZE(items.get())))
+        return {};
+      given = Owned::copy(items.get());
+    }
+    if (!given) return {};
+    values.push_back(given.get());
+    held.push_back(std::move(given));
+  }
+  if (arguments.count > 1 && !has_key && !read_order(tracer, values.data(), arguments.count))
+    return {};
+  return call_on(function, values, arguments);
+}
+
+// filter(None, ...) asks what `if` asks.
+Owned filter(Tracer& tracer, Rule rule, Function function, Args arguments) {
+  const bool asks_items = takes(arguments, 2, 2) && arguments.values[0] == Py_None &&
+                          tracer.kind(arguments.values[1]) >= Kind::kTuple &&
+                          tracer.kind(arguments.values[1]) <= Kind::kSet;
+  if (!asks_items) return pure(tracer, rule, function, arguments);
+  const Owned local = tracer.localized(arguments.values[1]);
+  const Owned items = local ? Owned::steal(PyObject_GetIter(local.get())) : Owned();
+  const Owned kept = items ? Owned::steal(PyList_New(0)) : Owned();
+  if (!kept) return {};
+  while (const Owned item = Owned::steal(PyIter_Next(items.get()))) {
+    const std::optional<bool> truth = tracer.truth(item.get());
+    if (!truth || (*truth && PyList_Append(kept.get(), item.get()) < 0)) return {};
+  }
+  return PyErr_Occurred() ? Owned() : Owned::steal(PyObject_GetIter(kept.get()));
 }
 
 // any() and all(): each item is asked as `if` asks it, up to the one that decides.

@@ -19,6 +19,8 @@ Owned mutates_fresh(Tracer&, Rule, Function, Args);
 Owned operate(Tracer&, Rule, Function, Args);  // the module `operator`
 
 Owned len(Tracer&, Rule, Function, Args);
+Owned order(Tracer&, Rule, Function, Args);
+Owned filter(Tracer&, Rule, Function, Args);
 Owned any(Tracer&, Rule, Function, Args);
 Owned all(Tracer&, Rule, Function, Args);
 Owned sum(Tracer&, Rule, Function, Args);

@@ -140,11 +140,12 @@ void add_object_methods(Rules& rules) {
 
 void add_builtins(Rules& rules) {
   set_functions(rules, "builtins", rules::pure,
-                {"ascii", "bin", "chr", "divmod", "format", "hex", "iter", "max", "min", "next",
-                 "oct", "ord", "repr", "round", "sorted"});
+                {"ascii", "bin", "chr", "divmod", "format", "hex", "iter", "next", "oct", "ord",
+                 "repr", "round"});
   set_functions(rules, "builtins", rules::operate, {"abs", "pow"});
   set_functions(rules, "builtins", rules::pure_deep, {"ascii", "format", "repr"});
   set_functions(rules, "builtins", rules::sum, {"sum"});
+  set_functions(rules, "builtins", rules::order, {"max", "min", "sorted"});
   set_functions(rules, "builtins", rules::any, {"any"});
   set_functions(rules, "builtins", rules::all, {"all"});
   set_functions(rules, "builtins", rules::len, {"len"});
@@ -162,9 +163,10 @@ void add_builtins(Rules& rules) {
   set_functions(rules, "builtins", rules::delete_attribute, {"delattr"});
   add_types(rules, rules::pure,
             {&PyTuple_Type, &PyList_Type, &PyDict_Type, &PySet_Type, &PyFrozenSet_Type, &PyZip_Type,
-             &PyEnum_Type, &PyFilter_Type, &PyReversed_Type, &PyRange_Type, &PySlice_Type,
-             &PyLong_Type, &PyFloat_Type, &PyComplex_Type, &PyBytes_Type, &PyODict_Type});
+             &PyEnum_Type, &PyReversed_Type, &PyRange_Type, &PySlice_Type, &PyLong_Type,
+             &PyFloat_Type, &PyComplex_Type, &PyBytes_Type, &PyODict_Type});
   rules[&PyMap_Type] = {rules::map};
+  rules[&PyFilter_Type] = {rules::filter};
   rules[&PyUnicode_Type] = {rules::pure_deep};
   rules[&PyBool_Type] = {rules::to_bool};
   rules[&PyType_Type] = {rules::type_of};

@@ -2,6 +2,7 @@
 // a metaclass written in Python has or lacks included.
 #include <Python.h>
 
+#include "capture/guards/type_dict.h"
 #include "capture/trace/builtin_table.h"
 #include "capture/trace/tracer.h"
 
@@ -72,6 +73,12 @@ bool Tracer::load_as_type(PyObject* owner, PyObject* name, bool own_meta, Owned&
     if (equals(name, "__dict__") && is_python_class(type)) {
       stop("break.attribute", "the __dict__ of a class");
       return false;
+    }
+    if (equals(name, "__annotations__") && is_python_class(type) &&
+        PyDict_GetItemWithError(type_dict(type), name) != nullptr) {
+      SourceId source;
+      PyObject* annotations = class_attribute(type, name, &source);
+      return load_from_class(annotations, source, owner, name, value);
     }
     if (!own_meta || is_computed_by_c(of_meta.get())) return load_natively(owner, name, value);
     return load_from_metaclass(of_meta.get(), meta_source, owner, name, value);

@@ -547,6 +547,37 @@ def truth_of_items() -> History:
     ]
 
 
+@history
+def items_that_are_kept() -> History:
+    lists: list[list[int]] = [[1], []]
+    return lambda x: x + len(list(filter(None, lists))), [lambda: lists[1].append(1)]
+
+
+@history
+def order_of_containers() -> History:
+    first, second = [2], [1]
+    pairs = [(2, first), (2, second)]
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        x = x + 1 if max(first, second) is first else x
+        x = x + 2 if min([first, second]) is first else x
+        x = x + 4 if sorted([first, second])[0] is first else x
+        x = x + 8 if sorted(pairs)[0][1] is first else x
+        mine = [first, second]
+        mine.sort()
+        return x + 16 if mine[0] is first else x
+
+    return program, [lambda: second.__setitem__(0, 7)]
+
+
+@history
+def annotations() -> History:
+    class Own:
+        k: int
+
+    return lambda x: x + len(Own.__annotations__), [lambda: Own.__annotations__.update(n=int)]
+
+
 @pytest.mark.parametrize("make", HISTORIES)
 def test_each_call_is_eagers(make: Callable[[], History]) -> None:
     wanted = answers(make, lambda program: program)
