@@ -182,6 +182,16 @@ Owned Tracer::lazy_bit_is_asked() {
   return stop("break.attribute", "whether a tensor is a lazy conjugate or negative");
 }
 
+bool Tracer::asks_how_held(PyObject* function) {
+  if (function == known_.is_inference)
+    stop("break.attribute", "whether a tensor belongs to inference mode");
+  else if (function == known_.is_conj || function == known_.is_neg)
+    lazy_bit_is_asked();
+  else
+    return false;
+  return true;
+}
+
 // Methods that no node of a graph may be, by their name.
 std::optional<Owned> Tracer::call_without_node(PyObject* name, const Arguments& arguments) {
   const auto is = [&](const char* text) {
@@ -208,9 +218,7 @@ static bool looks_at_memory(PyObject* name) {
 
 Owned Tracer::call_torch(CapturedNode::Kind node_kind, PyObject* callable, PyObject* target,
                          const Arguments& arguments) {
-  if (callable == known_.is_inference)
-    return stop("break.attribute", "whether a tensor belongs to inference mode");
-  if (callable == known_.is_conj || callable == known_.is_neg) return lazy_bit_is_asked();
+  if (asks_how_held(callable)) return {};
   if (node_kind == CapturedNode::Kind::kMethod && looks_at_memory(target)) {
     return stop("break.data", "the data of a tensor is read");
   }

@@ -227,6 +227,7 @@ class Tracer final : public Observer {
   Owned torch_call_failed();
   Owned require_grad(const Arguments& arguments);
   Owned lazy_bit_is_asked();
+  bool asks_how_held(PyObject* function);  // true: stopped
   std::optional<Owned> call_without_node(PyObject* name, const Arguments& arguments);
   void enter_root(const Frame& frame);
   void prepare_function(PyFunctionObject* function);
