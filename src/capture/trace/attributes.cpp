@@ -5,21 +5,14 @@
 #include <utility>
 
 #include "capture/guards/type_dict.h"
+#include "capture/trace/attribute_names.h"
 #include "capture/trace/cpython_api.h"
 #include "capture/trace/tracer.h"
 
 namespace triptych::capture {
 namespace {
 
-bool is_python_class(PyTypeObject* type) { return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0; }
-
 bool is_data_descriptor(PyObject* object) { return Py_TYPE(object)->tp_descr_set != nullptr; }
-
-PyObject* interned(const char* text) { return PyUnicode_InternFromString(text); }
-
-bool equals(PyObject* name, const char* text) {
-  return PyUnicode_CompareWithASCIIString(name, text) == 0;
-}
 
 }  // namespace
 

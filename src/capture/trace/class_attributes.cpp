@@ -3,13 +3,12 @@
 #include <Python.h>
 
 #include "capture/guards/type_dict.h"
+#include "capture/trace/attribute_names.h"
 #include "capture/trace/builtin_table.h"
 #include "capture/trace/tracer.h"
 
 namespace triptych::capture {
 namespace {
-
-bool is_python_class(PyTypeObject* type) { return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0; }
 
 bool is_data_descriptor(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
@@ -20,12 +19,6 @@ bool is_data_descriptor(PyObject* object) {
 bool is_computed_by_c(PyObject* descriptor) {
   return Py_TYPE(descriptor) == &PyGetSetDescr_Type || Py_TYPE(descriptor) == &PyMemberDescr_Type;
 }
-
-bool equals(PyObject* name, const char* text) {
-  return PyUnicode_CompareWithASCIIString(name, text) == 0;
-}
-
-PyObject* interned(const char* text) { return PyUnicode_InternFromString(text); }
 
 }  // namespace
 

@@ -5,12 +5,11 @@
 #include <string_view>
 
 #include "capture/guards/abc_token.h"
+#include "capture/trace/attribute_names.h"
 #include "capture/trace/tracer.h"
 
 namespace triptych::capture {
 namespace {
-
-PyObject* interned(const char* text) { return PyUnicode_InternFromString(text); }
 
 std::string_view module_of(PyObject* function) {
   PyObject* name = reinterpret_cast<PyFunctionObject*>(function)->func_module;
